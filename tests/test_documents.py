@@ -20,7 +20,6 @@ from lapwing._app.demo import run_demo
 from lapwing._app.methods import METHODS
 from lapwing._app.options import flag_of
 from lapwing._app.requests import (
-    DEFAULT_METHOD,
     CompareRequest,
     FitRequest,
     InfoRequest,
@@ -209,7 +208,7 @@ def test_the_guide_names_what_there_is() -> None:
     guide = "\n".join(path.read_text(encoding="utf-8") for path in GUIDE.glob("*.md"))
     # What only the help says.
     assert flags - flags_in(guide) == {"--n-neighbors"}
-    assert f"| `{DEFAULT_METHOD}` (default) |" in CLI
+    assert f"| `{FitRequest.usual_method}` (default) |" in CLI
     assert [name for name in METHODS if f"`{name}`" not in CLI] == []
     assert [suffix for suffix in FORMATS if f"`{suffix}`" not in CLI] == []
     words = section("Which rows have no label", CLI).partition("- `--unlabeled")[0]

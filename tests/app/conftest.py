@@ -16,7 +16,7 @@ import pytest
 from sklearn.datasets import load_iris
 
 from lapwing._app import choosing
-from lapwing._app import requests as fit_requests
+from lapwing._app.requests import FitRequest
 from tests.helpers.commandline import done, run
 
 
@@ -30,7 +30,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture(autouse=True)
 def _plain_method(monkeypatch: pytest.MonkeyPatch) -> None:
     """Fit `LapSVC` by default, which takes a twentieth of the time of a comparison."""
-    monkeypatch.setattr(fit_requests, "DEFAULT_METHOD", "lapsvc")
+    monkeypatch.setattr(FitRequest, "usual_method", "lapsvc")
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -35,13 +35,13 @@ def sizes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         frame = pl.DataFrame(X, schema=list("abc")).with_columns(color=pl.lit("red"), name=names)
         frame.write_parquet(f"new{number}.parquet")
     seen: list[int] = []
-    original = predicting.answer
+    original = predicting.predict
 
     def watched(loaded: Any, table: Any, request: Any, *progress: Any) -> Any:
         seen.append(len(table.ids))
         return original(loaded, table, request, *progress)
 
-    monkeypatch.setattr(predicting, "answer", watched)
+    monkeypatch.setattr(predicting, "predict", watched)
     monkeypatch.setattr(predicting, "_ROWS", 50)
     return seen
 

@@ -22,7 +22,6 @@ from lapwing import (
     LapSVC,
 )
 from lapwing._app import choosing, forecast, reading
-from lapwing._app import requests as fit_requests
 from lapwing._app.fitting import LEVELS
 from lapwing._app.forecast import EffortLimits, EffortPlan, FitSize
 from lapwing._app.methods import AUTO, COMMAND_METHODS, METHODS, method_of
@@ -123,7 +122,7 @@ def test_auto_describes_its_choice_and_the_expected_error(blobs: pl.DataFrame) -
 def test_auto_is_the_default_of_fit_and_lapsvc_that_of_settings(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(fit_requests, "DEFAULT_METHOD", AUTO)
+    monkeypatch.setattr(FitRequest, "usual_method", AUTO)
     assert FitRequest(data=DATA, label="y").method == AUTO
     assert FitRequest(data=DATA, label="y", settings=("gamma_I=2",)).method == "lapsvc"
     assert "--method" not in FitRequest(data=DATA, label="y").full_command
@@ -312,7 +311,7 @@ def test_wrong_sizes_are_reported_in_one_line(sizes: str, message: str) -> None:
 
 def test_sizes_do_not_change_the_evidence(monkeypatch: pytest.MonkeyPatch) -> None:
     two_candidates(monkeypatch, LapSVC(), S3VC())
-    monkeypatch.setattr(choosing, "affordable", lambda *_: EffortPlan(2000, None, None))
+    monkeypatch.setattr(forecast, "affordable", lambda *_: EffortPlan(2000, None, None))
     sizes = f"{AUTO_FIT} --set class_prior=a:1,b:3"
     assert "S3VC(balance=...) was not compared" in run(sizes).out
     methods = found(run(f"{sizes} {QUICK} --json"))["choice"]["methods"]
@@ -353,7 +352,7 @@ def test_the_forecast_of_a_comparison_is_longer_than_that_of_a_fit() -> None:
     large = FitSize(10**6, 50, 10, 100)  # volumes may be what is chosen
     assert METHODS[AUTO].forecast(large).seconds > METHODS["balanced"].forecast(large).seconds
     more = replace(size, n=2000)
-    limited, unlimited = (forecast.forecast_comparison(more, limited=one) for one in (True, False))
+    limited, unlimited = (forecast.comparison(more, limited=one) for one in (True, False))
     assert unlimited.seconds > limited.seconds
 
 
@@ -361,7 +360,7 @@ def test_the_forecast_of_a_comparison_is_longer_than_that_of_a_fit() -> None:
 def test_a_candidate_is_tried_with_the_rounds_of_the_plan(
     monkeypatch: pytest.MonkeyPatch, clusters: Effort | None
 ) -> None:
-    monkeypatch.setattr(choosing, "affordable", lambda *_: EffortPlan(2000, clusters, None))
+    monkeypatch.setattr(forecast, "affordable", lambda *_: EffortPlan(2000, clusters, None))
     two_candidates(monkeypatch, LapSVC(), S3VC())
     fit = f"{AUTO_FIT} --report r.html"
     if clusters is not None:

@@ -14,15 +14,15 @@ import polars as pl
 import pytest
 import scipy.io
 import scipy.sparse as sp
+from rich.console import Console
 from sklearn.compose import ColumnTransformer
 from sklearn.datasets import dump_svmlight_file, make_blobs
 from sklearn.preprocessing import OneHotEncoder
 
 from lapwing import LapSVC
 from lapwing._app import console
-from lapwing._app import requests as fit_requests
 from lapwing._app.methods import AUTO, COMMAND_METHODS
-from lapwing._app.requests import DEFAULT_METHOD
+from lapwing._app.requests import FitRequest
 from lapwing._host import terminal
 from lapwing.models import load_model
 from tests.helpers.commandline import done, found, refused, run
@@ -128,7 +128,7 @@ def test_progress_names_stages_only_when_slow(
 
 @pytest.mark.parametrize("every", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_the_readme_transcript_is_true(monkeypatch: pytest.MonkeyPatch, every: bool) -> None:
-    monkeypatch.setattr(fit_requests, "DEFAULT_METHOD", DEFAULT_METHOD)
+    monkeypatch.setattr(FitRequest, "usual_method", AUTO)
     script = runpy.run_path(str(ROOT / "docs" / "make_transcript.py"))
     told = script["TRANSCRIPT"].read_text(encoding="utf-8")
     if every:
@@ -489,14 +489,12 @@ def test_a_command_that_cannot_print_leaves_no_file(monkeypatch: pytest.MonkeyPa
 
 
 def test_a_table_breaks_no_heading_in_a_narrow_terminal() -> None:
-    text = console._Text()
-    text._console.width = 40
-    grid = console._grid("class", "rows", "share", "labelled", "sure", "to check")
-    grid.add_row("Barolo", "50", "28.1\u00a0%", "3", "0", "47")
-    text.grid(grid)
-    words = str(text).split()
+    headings = ("class", "rows", "share", "labelled", "sure", "to check")
+    grid = console._grid(headings, [("Barolo", "50", "28.1\u00a0%", "3", "0", "47")])
+    text = console._drawn(grid, Console(width=40))
+    words = text.split()
     assert {"class", "rows", "share", "labelled", "sure", "to", "check"} <= set(words)
-    assert max(map(len, str(text).splitlines())) <= 40
+    assert max(map(len, text.splitlines())) <= 40
 
 
 def test_the_summary_answers_first() -> None:

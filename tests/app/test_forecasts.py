@@ -11,15 +11,7 @@ import numpy as np
 import pytest
 
 from lapwing._app import choosing, forecast
-from lapwing._app.forecast import (
-    FitSize,
-    Forecast,
-    forecast_anchors,
-    forecast_eigenfunctions,
-    forecast_embedded_squared,
-    forecast_low_density,
-    forecast_manifold,
-)
+from lapwing._app.forecast import FitSize, Forecast
 from lapwing._app.methods import COMMAND_METHODS
 from lapwing._tables.encoders import Features
 from lapwing.estimators.choice import choose_solver, matrix_points, seconds_of_columns
@@ -41,15 +33,15 @@ def _speed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_forecast_grows_as_it_should() -> None:
-    small, large = (forecast_manifold(FitSize(n, 10)) for n in (1000, 5000))
+    small, large = (forecast.manifold(FitSize(n, 10)) for n in (1000, 5000))
     assert (small.solver, small.memory, large.memory) == ("dual", 24_000_000, 600_000_000)
     assert large.seconds > 20 * small.seconds / 2
-    assert forecast_manifold(FitSize(20_000, 10)).solver == "pcg (stability)"
+    assert forecast.manifold(FitSize(20_000, 10)).solver == "pcg (stability)"
     optimum = forecast.gradient_traffic(20_000, 10, 8)
     settling = forecast.gradient_traffic(20_000, 10, 8, settling=True)
     assert optimum / 300 == settling / 142  # two checks, sqrt(n) / 2 iterations apart
     assert settling == 2 * forecast.gradient_traffic(20_000, 10, 8, settling=True, n_threads=2)
-    assert forecast_manifold(FitSize(20_000, 10), kinks=True).solver == "dual"
+    assert forecast.manifold(FitSize(20_000, 10), kinks=True).solver == "dual"
 
 
 @pytest.mark.parametrize("method", COMMAND_METHODS)
@@ -81,7 +73,7 @@ def test_forecast_and_choice_agree(
     loss = LOSSES["squared_hinge"]()
     objective = Objective(space, loss, np.arange(n_labels), weights[:, None], weights, 1.0)
     taken = choose_solver("auto", objective, early_stopping=False).shown
-    told = forecast_manifold(FitSize(n, 1, n_labels=n_labels))
+    told = forecast.manifold(FitSize(n, 1, n_labels=n_labels))
     assert told.solver == taken
     assert told.memory == (3 * 8 if taken == "dual" else 8) * n * n
 
@@ -151,23 +143,23 @@ def test_the_forecast_of_a_partition_counts_what_the_fit_asks_for() -> None:
 
 
 def test_the_forecast_of_low_density_separation(monkeypatch: pytest.MonkeyPatch) -> None:
-    small, large = (forecast_low_density(FitSize(n, 10)) for n in (1000, 4000))
+    small, large = (forecast.low_density(FitSize(n, 10)) for n in (1000, 4000))
     assert (small.solver, small.memory, large.memory) == ("lbfgs", 24_000_000, 384_000_000)
     assert large.seconds > 10 * small.seconds
     # Pairs of ten classes are of a fifth of the points each, and threads share them; the kernel
     # matrix is held.
     monkeypatch.setattr(forecast, "available_threads", lambda: 2)
-    pairs = forecast_low_density(FitSize(1000, 10, 10))
+    pairs = forecast.low_density(FitSize(1000, 10, 10))
     assert pairs.memory == 8_000_000 + 2 * 24_000_000 / 25
     assert pairs.seconds > seconds_of_pairs(1000, 10)
-    single = forecast_low_density(FitSize(1000, 10, itemsize=4))
+    single = forecast.low_density(FitSize(1000, 10, itemsize=4))
     assert single.memory < small.memory
     assert single.seconds < small.seconds
 
 
 # --- points that stay on disk ---------------------------------------------------------------------
 
-FORECASTS = (forecast_anchors, forecast_eigenfunctions, forecast_embedded_squared)
+FORECASTS = (forecast.anchors, forecast.eigenfunctions, forecast.embedded_squared)
 ForecastOf = Callable[[FitSize], Forecast]
 
 
@@ -184,20 +176,20 @@ def test_points_on_disk_take_no_memory(forecast_of: ForecastOf) -> None:
 def test_many_points_are_searched_by_codes_and_few_exactly() -> None:
     for n, same in ((10**7, False), (50_000, True)):
         size = FitSize(n, 64, in_blocks=True)
-        pairs = forecast_embedded_squared(replace(size, in_blocks=False)).seconds
-        seconds = forecast_embedded_squared(size).seconds
+        pairs = forecast.embedded_squared(replace(size, in_blocks=False)).seconds
+        seconds = forecast.embedded_squared(size).seconds
         assert seconds == pytest.approx(pairs) if same else seconds < pairs / 10
 
 
 @pytest.mark.parametrize(
     ("forecast_of", "n", "megabytes"),
     [
-        (forecast_embedded_squared, 300_000, 381),
-        (forecast_embedded_squared, 1_000_000, 1196),
-        (forecast_eigenfunctions, 300_000, 162),
-        (forecast_eigenfunctions, 1_000_000, 213),
-        (forecast_anchors, 300_000, 291),
-        (forecast_anchors, 1_000_000, 358),
+        (forecast.embedded_squared, 300_000, 381),
+        (forecast.embedded_squared, 1_000_000, 1196),
+        (forecast.eigenfunctions, 300_000, 162),
+        (forecast.eigenfunctions, 1_000_000, 213),
+        (forecast.anchors, 300_000, 291),
+        (forecast.anchors, 1_000_000, 358),
     ],
 )
 def test_peaks_that_were_measured_are_forecast(

@@ -12,15 +12,8 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
-from lapwing._app.forecast import (
-    EffortLimits,
-    EffortPlan,
-    FitSize,
-    affordable,
-    forecast_comparison,
-    forecast_manifold_path,
-    round_time,
-)
+from lapwing._app import forecast
+from lapwing._app.forecast import EffortLimits, EffortPlan, FitSize, round_time
 from lapwing._app.methods import COMMAND_METHODS, CommandMethod, method_of
 from lapwing._app.options import LabeledRequest, LearningRequest
 from lapwing._app.reading import points_of
@@ -148,25 +141,30 @@ def choose(
     sizes = {name: value for name, value in request.parameters.items() if name == _SIZES}
     if isinstance(request, TuneRequest):
         return _named(_path_for(table), sizes, table, request, points)
-    if table.numeric:
-        return _regression_choice(table, request, points, progress)
+    if table.numeric and table.n_labeled < _FEWEST_TARGETS:
+        chosen = _named("laprls-regressor", {}, table, request, points)
+        words = "Too few targets to compare methods by leaving them out"
+        return replace(chosen, choice=Choice(reason=words))
     effort = effort_of(request)
-    candidates = _candidates(table, points)
-    if isinstance(request, FitRequest) and request.onnx is not None:
-        candidates = tuple(map(_exported, candidates))
-    labels = code_classes(table.y, table.unlabeled)
-    candidates = with_sizes(candidates, sizes.get(_SIZES), labels)
-    asked = _compare_settings(table, candidates, effort, request.seed)
-    if request.parameters.keys() <= {_SIZES}:  # unless an amount of evidence is set
-        asked = _limited(asked, candidates, affordable(size_of(table, points), effort))
+    asked = _compare_settings(table, points, effort, request.seed)
+    if asked.candidates is not None:
+        candidates = tuple(asked.candidates)
+        if isinstance(request, FitRequest) and request.onnx is not None:
+            candidates = tuple(map(_exported, candidates))
+        labels = code_classes(table.y, table.unlabeled)
+        asked = asked._replace(candidates=with_sizes(candidates, sizes.get(_SIZES), labels))
+        if request.parameters.keys() <= {_SIZES}:  # unless an amount of evidence is set
+            asked = _limited(asked, forecast.affordable(size_of(table, points), effort))
     with warnings.catch_warnings():
         # The last fit warns of all rows.
         warnings.simplefilter("ignore", LapwingWarning)
         found, sharpness = _compare(table, points, asked, progress)
-    best = found.best
+    best, scaler = found.best, None
+    if isinstance(best, Pipeline):  # the default candidates have pipelines only for scaled columns
+        scaler, best = best
     known = method_of(best)
     assert known is not None
-    return MethodChoice(*known, best, Choice(found, tuple(asked.untried)), sharpness)
+    return MethodChoice(*known, best, Choice(found, tuple(asked.untried)), sharpness, scaler)
 
 
 def compare_methods(table: Table, request: CompareRequest, progress: Stages = SILENT) -> Compared:
@@ -174,14 +172,9 @@ def compare_methods(table: Table, request: CompareRequest, progress: Stages = SI
     start = time.perf_counter()
     warn_suggested_labels(table.n_suggested, table.n_labeled)
     before = points_of(table, request, progress)
+    asked = _compare_settings(table, before.points, request.effort, request.seed)
     with label_warnings_ignored():  # as in a fit
-        if table.numeric:
-            rows = request.effort.max_samples
-            found = _regression(table, before.points, rows, request.seed, progress)
-        else:
-            candidates = _candidates(table, before.points)
-            asked = _compare_settings(table, candidates, request.effort, request.seed)
-            found, _ = _compare(table, before.points, asked, progress)
+        found, _ = _compare(table, before.points, asked, progress)
     return Compared(
         request,
         table,
@@ -203,9 +196,9 @@ def warn_if_long(table: Table, request: CompareRequest) -> float:
     size, effort = size_of(table), request.effort
     if table.numeric:  # only the grid on all rows takes noticeable time
         used = replace(size, n=min(size.n, effort.max_samples))
-        seconds = forecast_manifold_path(used).seconds
+        seconds = forecast.manifold_path(used).seconds
     else:
-        seconds = forecast_comparison(size, effort, limited=False).seconds
+        seconds = forecast.comparison(size, effort, limited=False).seconds
     if seconds > _LONG:
         warn(
             f"Comparing methods on {table.source} will take about {round_time(seconds)}. It takes "
@@ -281,41 +274,6 @@ def _refuse_settings_of_classes(table: Table, request: LearningRequest) -> None:
         )
 
 
-def _regression(
-    table: Table, points: Any, max_samples: int, seed: int, progress: Stages
-) -> Comparison:
-    """Compare methods for numbers."""
-    asked = CompareSettings(None, Effort(1, 0), max_samples, "auto", seed)
-    found = compared_regressions(points, table.y, None, asked, progress)
-    warn_of_failures(found.failed, stacklevel=2)
-    return found
-
-
-def _regression_choice(
-    table: Table, request: LearningRequest, points: Any, progress: Stages
-) -> MethodChoice:
-    """Choose a method for numbers; the default method if there is a single target."""
-    if table.n_labeled < _FEWEST_TARGETS:
-        chosen = _named("laprls-regressor", {}, table, request, points)
-        words = "Too few targets to compare methods by leaving them out"
-        return replace(chosen, choice=Choice(reason=words))
-    with warnings.catch_warnings():
-        # The last fit warns of all rows.
-        warnings.simplefilter("ignore", LapwingWarning)
-        found = _regression(table, points, EffortLimits.max_samples, request.seed, progress)
-    best, scaler = found.best, None
-    if isinstance(best, Pipeline):  # the default candidates have pipelines only for scaled columns
-        scaler, best = best
-    known = method_of(best)
-    assert known is not None
-    return MethodChoice(*known, best, Choice(found), scaler=scaler)
-
-
-def _candidates(table: Table, points: Any) -> tuple[Candidate, ...]:
-    found = default_candidates(points, table.unlabeled, len(np.unique(table.y[table.labeled])))
-    return quick_candidates(found) if table.labeled.all() else found
-
-
 def _exported(candidate: Candidate) -> Candidate:
     """Return a candidate in a form that can be exported to ONNX."""
     known = method_of(candidate.estimator)
@@ -327,19 +285,20 @@ def _exported(candidate: Candidate) -> Candidate:
 
 
 def _compare_settings(
-    table: Table, candidates: tuple[Candidate, ...], effort: EffortLimits, seed: int
+    table: Table, points: Any, effort: EffortLimits, seed: int
 ) -> CompareSettings:
-    for one in candidates:
-        if "random_state" in one.estimator.get_params(deep=False):
-            one.estimator.set_params(random_state=seed)
+    """Return the settings of a comparison of the default candidates."""
+    if table.numeric:
+        return CompareSettings(None, Effort(1, 0), effort.max_samples, "auto", seed)
+    found = default_candidates(points, table.unlabeled, len(np.unique(table.y[table.labeled])))
+    candidates = quick_candidates(found) if table.labeled.all() else found
     evidence = Effort(effort.n_draws, effort.max_left_out)
     return CompareSettings(candidates, evidence, effort.max_samples, table.unlabeled, seed)
 
 
-def _limited(
-    asked: CompareSettings, candidates: tuple[Candidate, ...], plan: EffortPlan
-) -> CompareSettings:
+def _limited(asked: CompareSettings, plan: EffortPlan) -> CompareSettings:
     """Limit a comparison to what is affordable: fewer rows, less evidence, fewer candidates."""
+    candidates = tuple(asked.candidates or ())
     quick = quick_candidates(candidates)
     planned = {
         one.name: plan.clusters if one.assumption == CLUSTERS else plan.volumes
@@ -354,10 +313,18 @@ def _limited(
 
 def _compare(
     table: Table, points: Any, asked: CompareSettings, progress: Stages
-) -> tuple[Comparison, Sharpness]:
-    comparison, sharpness = compared(points, table.y, None, asked, progress)
-    warn_of_failures(comparison.failed, stacklevel=2)
-    return comparison, sharpness
+) -> tuple[Comparison, Sharpness | None]:
+    """Compare methods, and return the sharpness of the best classifier as well."""
+    for one in asked.candidates or ():
+        if "random_state" in one.estimator.get_params(deep=False):
+            one.estimator.set_params(random_state=asked.random_state)
+    sharpness = None
+    if table.numeric:
+        found = compared_regressions(points, table.y, None, asked, progress)
+    else:
+        found, sharpness = compared(points, table.y, None, asked, progress)
+    warn_of_failures(found.failed, stacklevel=2)
+    return found, sharpness
 
 
 def command_of(estimator: Any, request: LabeledRequest, points: Any) -> str:

@@ -1,4 +1,4 @@
-"""Fit of a table: preprocessing, fit, predictions, on one machine or a cluster."""
+"""Fit of a table, on one machine or a cluster: its predictions, and the rows to label next."""
 
 from __future__ import annotations
 
@@ -21,12 +21,13 @@ from lapwing._app.choosing import MethodChoice, choose, command_of
 from lapwing._app.methods import COMMAND_METHODS, CommandMethod
 from lapwing._app.options import LearningRequest
 from lapwing._app.reading import points_of
-from lapwing._app.requests import FitRequest, TuneRequest
-from lapwing._app.settings import spelled
+from lapwing._app.requests import FitRequest, SuggestRequest, TuneRequest
+from lapwing._app.settings import make_estimator, spelled
 from lapwing._arrays import is_sparse
 from lapwing._host.modules import require
 from lapwing._host.warn import heard
-from lapwing._report.record import FitRecord, FittedTwin, Origin, Trust
+from lapwing._report.page import collect
+from lapwing._report.record import FitRecord, FittedTwin, Origin, ReportData, Trust
 from lapwing._rows import is_rows
 from lapwing._tables.encoders import Encoding
 from lapwing._tables.predictions import Predictions
@@ -40,7 +41,8 @@ from lapwing.estimators.path import PathEstimator
 from lapwing.estimators.prepared import SILENT, Stages
 from lapwing.estimators.regressor import GaussianRegressor
 from lapwing.exceptions import LapwingWarning
-from lapwing.model_selection.next_rows import rows_to_label
+from lapwing.graphs import default_graph
+from lapwing.model_selection.next_rows import informative_rows, rows_to_label
 from lapwing.model_selection.probabilities import (
     probability_right,
     sharpen_untested,
@@ -88,6 +90,11 @@ class Outcome(FitRecord):
     encoding: Encoding | None = None
 
     @cached_property
+    def figures(self) -> ReportData | None:
+        """Figures of the report; None for points on disk, which have none."""
+        return None if is_rows(self.table.X) else collect(self)
+
+    @cached_property
     def parameters(self) -> dict[str, Any]:
         """Parameters of the estimator for JSON, those of its parts as ``graph.name``."""
         parameters: dict[str, Any] = {}
@@ -99,6 +106,40 @@ class Outcome(FitRecord):
             elif name not in ("unlabeled", "warm_start"):
                 parameters[name] = _plain(value)
         return parameters
+
+
+@dataclass(frozen=True, eq=False)
+class Suggestion:
+    """Rows to label next.
+
+    Attributes
+    ----------
+    request : SuggestRequest
+        Options of the verb.
+    table : Table
+        Training table.
+    rows : ndarray of int
+        The rows, the most informative first.
+    name : str
+        Name of the method.
+    fitted : bool
+        Whether there were labels of two classes for a fit; otherwise the rows cover the table.
+    chosen_by : {'graph', 'graph and answers', 'variance'}
+        Criterion of the choice.
+    scaling : str
+        Description of the preprocessing.
+    seconds : float
+        Time of the fit and the choice.
+    """
+
+    request: SuggestRequest
+    table: Table
+    rows: NDArray[np.intp]
+    name: str
+    fitted: bool
+    chosen_by: str
+    scaling: str
+    seconds: float
 
 
 def origin_of(request: FitRequest, chosen: MethodChoice, points: Any) -> Origin:
@@ -195,6 +236,77 @@ def fit(
         impute=before.impute,
         encoding=before.encoding,
     )
+
+
+def suggest(
+    table: Table,
+    request: SuggestRequest,
+    *,
+    callbacks: Iterable[object] = (),
+    progress: Stages = SILENT,
+) -> Suggestion:
+    """Choose the most informative rows of a table to label next.
+
+    Parameters
+    ----------
+    table : Table
+        Rows with and without labels; there may be no label at all.
+    request : SuggestRequest
+        Method, parameters, scaling, seed, and how many rows.
+    callbacks : iterable of scikit-learn callbacks, default=()
+        Progress callbacks of the fit.
+    progress : Stages
+        Display of the current candidate.
+
+    Returns
+    -------
+    Suggestion
+        Rows and method.
+
+    Raises
+    ------
+    ValueError
+        If every row has a label, or the fit fails.
+    """
+    if table.labeled.all():
+        raise ValueError(f"{table.source}: every row has a label. There is none to label next.")
+    start = time.perf_counter()
+    asked, request = request, request.decided(numeric=table.numeric)
+    before = points_of(table, request, progress)
+    known = len(np.unique(table.y[table.labeled]))
+    fitted, name, by = known >= (1 if table.numeric else 2), request.method, "graph"
+    if fitted:
+        chosen = choose(table, request, before.points, progress)
+        before = chosen.scaled(before, table)
+        name, estimator = chosen.name, chosen.estimator
+        keep_graph(estimator, table.n)
+        fit_estimator(estimator, before.points, table.y, request, callbacks)
+        rows = rows_to_label_next(estimator, before.points, request.n_rows)
+        by = chosen_by(estimator)
+    else:
+        rows = informative_rows(
+            before.points,
+            table.labeled,
+            request.n_rows,
+            _graph_of(request, before.points),
+            regression=table.numeric,
+        )
+    if not len(rows):
+        raise ValueError(
+            f"{table.source}: the rows without a label are equal to labelled rows. There is none "
+            "to label next."
+        )
+    seconds = time.perf_counter() - start
+    return Suggestion(asked, table, rows, name, fitted, by, before.words, seconds)
+
+
+def _graph_of(request: SuggestRequest, points: Any) -> Any:
+    """Return the graph of the request, or the default graph."""
+    usual = default_graph(points, regression=request.chosen.regression)
+    if request.automatic:
+        return usual
+    estimator = make_estimator(request.chosen, request.parameters, request.seed, graph=usual)
+    return getattr(estimator, "graph", None) or usual
 
 
 def keep_graph(estimator: Any, n_rows: int) -> None:
@@ -347,17 +459,11 @@ def trust_rows(estimator: Any, answers: Predictions) -> tuple[Predictions, Trust
     with heard():  # the summary reports the numbers of labels left out and required
         found = [(level, sure_rows(estimator, precision=level)) for level in LEVELS]
     level, best = next((one for one in found if one[1].sure.any()), found[0])
-    some = bool(best.sure.any())
-    low, high = best.interval
-    trust = Trust(
-        level,
-        float(best.threshold) if some else None,
-        best.precision if some else None,
-        low if some else None,
-        high if some else None,
-        int(estimator.probability_n_labels_),
-        _needed(estimator, LEVELS[0]),
-    )
+    n_tests, n_needed = int(estimator.probability_n_labels_), _needed(estimator, LEVELS[0])
+    trust = Trust(level, None, None, None, None, n_tests, n_needed)
+    if best.sure.any():
+        (low, high), threshold = best.interval, float(best.threshold)
+        trust = replace(trust, threshold=threshold, expected=best.precision, low=low, high=high)
     return with_probabilities(estimator, answers, trust.threshold), trust
 
 
@@ -411,7 +517,7 @@ def fit_on_cluster(
         If the method with these parameters does not run on a cluster, or there is no scheduler at
         the address.
     """
-    flag = "--workers" if request.cluster is None else "--cluster"
+    flag = request.cluster_flag
     model = _counterpart(estimator, flag)
     sparse = is_sparse(points)
     if sparse and not isinstance(model, on_cluster.DaskS3VC):
@@ -423,7 +529,7 @@ def fit_on_cluster(
     array = require("dask.array", extra="dask", purpose=flag)
     config = require("dask", extra="dask", purpose=flag).config
     rows = np.flatnonzero(labeled)
-    with _client(request, flag) as client:
+    with _client(request) as client:
         n_chunks = _CHUNKS * max(1, len(client.scheduler_info(n_workers=-1)["workers"]))
         height = -(-points.shape[0] // n_chunks)
         # The table has to be sent, because only this process has it.
@@ -465,8 +571,8 @@ def _counterpart(estimator: Any, flag: str) -> Any:
 
 
 @contextmanager
-def _client(request: FitRequest, flag: str) -> Iterator[Any]:
-    distributed = require("distributed", extra="dask", purpose=flag)
+def _client(request: FitRequest) -> Iterator[Any]:
+    distributed = require("distributed", extra="dask", purpose=request.cluster_flag)
     if request.cluster is None:
         with (
             distributed.LocalCluster(

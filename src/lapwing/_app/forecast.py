@@ -120,7 +120,7 @@ def _neighbors(size: FitSize) -> float:
     return float(_CODES * size.n**1.5 * size.width)
 
 
-def forecast_manifold(size: FitSize, *, kinks: bool = False) -> Forecast:
+def manifold(size: FitSize, *, kinks: bool = False) -> Forecast:
     """Forecast a fit with a graph and the full kernel.
 
     Parameters
@@ -153,7 +153,7 @@ def forecast_manifold(size: FitSize, *, kinks: bool = False) -> Forecast:
     return Forecast(memory, seconds, solver)
 
 
-def forecast_manifold_path(size: FitSize) -> Forecast:
+def manifold_path(size: FitSize) -> Forecast:
     """Forecast a fit of a grid of settings, with the default graphs and widths.
 
     Parameters
@@ -168,11 +168,11 @@ def forecast_manifold_path(size: FitSize) -> Forecast:
         weights; four n x n matrices in float64.
     """
     n = size.n
-    one = forecast_manifold(size, kinks=True)
+    one = manifold(size, kinks=True)
     return Forecast(int(4.2 * 8 * n * n), one.seconds + _PATH_FACTORS * n**3 / 3 / SPEED, "dual")
 
 
-def forecast_low_density(size: FitSize) -> Forecast:
+def low_density(size: FitSize) -> Forecast:
     """Forecast a fit of S3VC with the full kernel.
 
     Parameters
@@ -200,7 +200,7 @@ def forecast_low_density(size: FitSize) -> Forecast:
     return Forecast(int(n * n * (size.itemsize + 16)), seconds, "lbfgs")
 
 
-def forecast_embedded_squared(size: FitSize) -> Forecast:
+def embedded_squared(size: FitSize) -> Forecast:
     """Forecast a fit of embedded regression with the squared loss.
 
     Parameters
@@ -227,7 +227,7 @@ def forecast_embedded_squared(size: FitSize) -> Forecast:
     return Forecast(int(_BLOCKS + per_point * n), _graph_side(size) + solve, "normal equations")
 
 
-def forecast_embedded_path(size: FitSize) -> Forecast:
+def embedded_path(size: FitSize) -> Forecast:
     """Forecast a fit of a grid of embedded regressions, with the default graphs and widths.
 
     Parameters
@@ -241,12 +241,12 @@ def forecast_embedded_path(size: FitSize) -> Forecast:
         Two fits for one width; neighbours and eigenpairs of three graphs; a small system for each
         setting.
     """
-    one, graphs = forecast_embedded_squared(size), _PATH_GRAPHS * _graph_side(size)
+    one, graphs = embedded_squared(size), _PATH_GRAPHS * _graph_side(size)
     fits = 2 * (one.seconds - _graph_side(size))
     return Forecast(int(1.2 * one.memory), graphs + fits + _PATH_SYSTEMS, one.solver)
 
 
-def forecast_embedded_tube(size: FitSize) -> Forecast:
+def embedded_tube(size: FitSize) -> Forecast:
     """Forecast a fit of embedded regression with the epsilon-insensitive loss.
 
     Parameters
@@ -281,7 +281,7 @@ def _labels_and_answers(size: FitSize) -> float:
     return 60.0 + 40 * size.n_columns
 
 
-def forecast_anchors(size: FitSize) -> Forecast:
+def anchors(size: FitSize) -> Forecast:
     """Forecast a fit of the anchor graph with its default number of anchors.
 
     Parameters
@@ -307,7 +307,7 @@ def forecast_anchors(size: FitSize) -> Forecast:
     return Forecast(int(memory), 0.02 + operations / SPEED, "least squares")
 
 
-def forecast_balanced(size: FitSize) -> Forecast:
+def balanced(size: FitSize) -> Forecast:
     """Forecast a fit of the balanced flow with its default graph and landmarks.
 
     Parameters
@@ -334,7 +334,7 @@ def forecast_balanced(size: FitSize) -> Forecast:
     return Forecast(int(memory), seconds, "flow")
 
 
-def forecast_eigenfunctions(size: FitSize) -> Forecast:
+def eigenfunctions(size: FitSize) -> Forecast:
     """Forecast a fit of eigenfunctions with the default numbers of directions and bins.
 
     Parameters
@@ -408,9 +408,7 @@ def affordable(size: FitSize, effort: EffortLimits) -> EffortPlan:
         for rows in steps:
             plan = EffortPlan(
                 rows,
-                _most_evidence(forecast_low_density, BUDGET, size, effort, rows)
-                if clusters
-                else None,
+                _most_evidence(low_density, BUDGET, size, effort, rows) if clusters else None,
                 _most_evidence(_forecast_volumes, VOLUMES_BUDGET, size, effort, rows),
             )
             if plan.volumes is not None and (plan.clusters is not None or not clusters):
@@ -439,7 +437,7 @@ def _most_evidence(
 
 def _forecast_volumes(size: FitSize) -> Forecast:
     """Forecast BalancedGraphClassifier, which is not compared with two classes."""
-    return forecast_balanced(size) if size.n_columns > 1 else Forecast(0, 0.0, "")
+    return balanced(size) if size.n_columns > 1 else Forecast(0, 0.0, "")
 
 
 def _seconds(
@@ -452,7 +450,7 @@ def _seconds(
     return (1 + n_draws + n_rounds) * forecast(_used(size, rows)).seconds
 
 
-def forecast_comparison(
+def comparison(
     size: FitSize, effort: EffortLimits | None = None, *, limited: bool = True
 ) -> Forecast:
     """Forecast a comparison of the default methods, and the fit of one of them.
@@ -475,17 +473,17 @@ def forecast_comparison(
     full = Effort(effort.n_draws, effort.max_left_out)
     plan = affordable(size, effort) if limited else EffortPlan(effort.max_samples, full, full)
     used = _used(size, plan.rows)
-    tried = [forecast_manifold(used), forecast_embedded_squared(used)]
+    tried = [manifold(used), embedded_squared(used)]
     seconds = _AT_ONCE * sum(one.seconds for one in tried)
-    refitted = ((forecast_low_density, plan.clusters), (_forecast_volumes, plan.volumes))
+    refitted = ((low_density, plan.clusters), (_forecast_volumes, plan.volumes))
     for forecast, evidence in refitted:
         if evidence is not None:
             seconds += _seconds(forecast, size, plan.rows, evidence)
-    last = [forecast_embedded_squared(size)]
+    last = [embedded_squared(size)]
     last += [_forecast_volumes(size)] if plan.volumes is not None else []
     if size.n <= _MATRIX:
-        last.append(forecast_manifold(size))
-        last += [forecast_low_density(size)] if plan.clusters is not None else []
+        last.append(manifold(size))
+        last += [low_density(size)] if plan.clusters is not None else []
     return Forecast(
         max(one.memory for one in (*tried, *last)),
         seconds + max(one.seconds for one in last),

@@ -7,6 +7,7 @@ import tempfile
 import threading
 import webbrowser
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -286,12 +287,10 @@ def start(table: Table, request: LabelRequest, progress: Stages = SILENT) -> Lab
     )
     folder = request.data[0].resolve().parent
     unread = [name for name in request.text if name in table.shown]
-    notes = []
-    if unread:
-        notes.append(
-            f"The column {quoted(unread)} is shown, and the model does not learn from it. It "
-            "learns from the other columns."
-        )
+    note = (
+        f"The column {quoted(unread)} is shown, and the model does not learn from it. It learns "
+        "from the other columns."
+    )
     material = Material(
         table,
         before.points,
@@ -301,24 +300,23 @@ def start(table: Table, request: LabelRequest, progress: Stages = SILENT) -> Lab
         words_of(Pipeline([*before.steps, ("estimator", estimator)]), before.points.shape[1]),
         None if request.image is None else _pictures(table, request.image, folder),
         request.layout or ("x", "y"),
-        tuple(notes),
+        (note,) if unread else (),
         target=None if request.target is None else request.target / 100,
         check_every=request.check_every,
         random_labels=request.random_labels,
         fit_command=lambda history: (
-            replace(
-                _fit_request(request, table, history),
-                report=None,
-                predictions=PREDICTIONS,
-            ).full_command
+            replace(asked(history), report=None, predictions=PREDICTIONS).full_command
         ),
     )
 
-    def fit(session: Session) -> Outcome:
-        return fitting.fit(labeled(session), _fit_request(request, table, session.history))
+    def asked(history: History) -> FitRequest:
+        assert table.keys is not None
+        return request.fit_request(table.keys.label, changed=history.changes_the_table)
 
-    fits = Fits(fit, lambda outcome, path: save_fit(outcome, collect(outcome), path))
-    return open_page(material, request.journal_path, fits, request.port)
+    def fit(session: Session) -> Outcome:
+        return fitting.fit(labeled(session), asked(session.history))
+
+    return open_page(material, request.journal_path, Fits(fit, save_fit), request.port)
 
 
 def open_page(material: Material, journal: Path | None, fits: Fits, port: int = 0) -> LabelServer:
@@ -333,20 +331,17 @@ def open_page(material: Material, journal: Path | None, fits: Fits, port: int = 
         Makes the files to download.
     port : int, default=0
     """
-    opened = None
-    if journal is not None:
-        opened = Journal(check_writable(journal), material.subject(), material.table.source)
-    try:
+    with ExitStack() as stack:
+        opened = None
+        if journal is not None:
+            opened = Journal(check_writable(journal), material.subject(), material.table.source)
+            stack.callback(opened.close)
         session = Session(material, opened, neighbor_map=can_map())
-    except BaseException:
-        if opened is not None:
-            opened.close()
-        raise
-    try:
-        return LabelServer(session, fits.downloads(), opened, port)
-    except BaseException:
-        session.close()
-        raise
+        stack.pop_all()  # the session closes the journal
+        stack.callback(session.close)
+        server = LabelServer(session, fits.downloads(), opened, port)
+        stack.pop_all()
+    return server
 
 
 def _texts(table: Table, request: LabelRequest) -> tuple[NDArray[Any] | None, tuple[str, ...]]:
@@ -371,11 +366,6 @@ def _pictures(table: Table, column: str, folder: Path) -> PictureFiles:
             "column names first. Names of files begin at the folder of the table."
         )
     return found
-
-
-def _fit_request(request: LabelRequest, table: Table, history: History) -> FitRequest:
-    assert table.keys is not None
-    return request.fit_request(table.keys.label, changed=history.changes_the_table)
 
 
 class Fits:

@@ -12,40 +12,12 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
-from lapwing._app.forecast import (
-    FitSize,
-    Forecast,
-    forecast_anchors,
-    forecast_balanced,
-    forecast_comparison,
-    forecast_eigenfunctions,
-    forecast_embedded_path,
-    forecast_embedded_squared,
-    forecast_embedded_tube,
-    forecast_low_density,
-    forecast_manifold,
-    forecast_manifold_path,
-)
+from lapwing import estimators
+from lapwing._app import forecast
+from lapwing._app.forecast import FitSize, Forecast
 from lapwing._report.record import MethodFacts, Remedies
 from lapwing._words import guess
-from lapwing.estimators import (
-    S3VC,
-    AnchorGraphClassifier,
-    BalancedGraphClassifier,
-    EigenfunctionClassifier,
-    LapERLSClassifier,
-    LapERLSClassifierCV,
-    LapERLSRegressor,
-    LapESVC,
-    LapESVR,
-    LapRLSClassifier,
-    LapRLSClassifierCV,
-    LapRLSRegressor,
-    LapRLSRegressorCV,
-    LapSVC,
-    LapSVCCV,
-    LapSVR,
-)
+from lapwing.estimators.regressor import SemiSupervisedRegressor
 from lapwing.graphs import AnchorGraph, KNNGraph
 from lapwing.model_selection.few_label import FewLabelClassifier
 from lapwing.spaces.recipes import Landmarks
@@ -86,8 +58,6 @@ class CommandMethod:
         Maps a `FitSize` to the `Forecast` of a fit with default parameters.
     remedies : Remedies
         Remedies that the report names.
-    regression : bool
-        Whether it predicts numbers.
     twin : Twin or None
         None if the method cannot be fitted without unlabelled rows.
     teaches : callable
@@ -98,9 +68,8 @@ class CommandMethod:
         there than the function for new rows.
     solver : str
         Name of the solver, for estimators that do not store it.
-    parts : mapping of str to callable
-        Constructors of the recipes whose parameters ``--set graph.NAME`` and ``--set space.NAME``
-        set.
+    graph : callable
+        Constructor of the graph whose parameters ``--set graph.NAME`` sets.
     drawn : tuple of str
         Names of the parts that are random for all values of their parameters.
     margin_note : str
@@ -115,12 +84,11 @@ class CommandMethod:
     learns_by: str
     forecast: Callable[[FitSize], Forecast]
     remedies: Remedies
-    regression: bool = False
     twin: Twin | None = None
     teaches: Callable[[Any], str] = field(default=lambda estimator: "a graph of neighbours")
     virtual: bool = False
     solver: str = ""
-    parts: Mapping[str, Callable[[], Any]] = field(default_factory=lambda: {"graph": KNNGraph})
+    graph: Callable[[], Any] = KNNGraph
     drawn: tuple[str, ...] = ()
     margin_note: str = ""
     no_onnx: str = ""
@@ -130,6 +98,18 @@ class CommandMethod:
     def name(self) -> str:
         """Name of the class."""
         return self.estimator.__name__
+
+    @property
+    def regression(self) -> bool:
+        """Whether it predicts numbers."""
+        return issubclass(self.estimator, SemiSupervisedRegressor)
+
+    @property
+    def parts(self) -> dict[str, Callable[[], Any]]:
+        """Constructors of the recipes whose parameters are set as ``graph.NAME`` and the like."""
+        known = self.estimator().get_params(deep=False)
+        makers = {"graph": self.graph, "space": Landmarks}
+        return {name: make for name, make in makers.items() if name in known}
 
     def facts(self, name: str, fitted: Any) -> MethodFacts:
         """Describe a fitted estimator that has a name on the command line."""
@@ -170,7 +150,7 @@ def _manifold(estimator: type, learns_by: str, **others: Any) -> CommandMethod:
         remedies=Remedies("a smaller gamma_I, or another graph", "a larger gamma_A", "gamma_A"),
         twin=Twin({"gamma_I": 0.0, **_unrefined(estimator)}, "γ_I = 0"),
         teaches=_graph_of,
-        **{"forecast": forecast_manifold, **others},
+        **{"forecast": forecast.manifold, **others},
     )
 
 
@@ -178,11 +158,10 @@ def _manifold_path(estimator: type, learns_by: str, **others: Any) -> CommandMet
     return CommandMethod(
         estimator,
         learns_by,
-        forecast=forecast_manifold_path,
+        forecast=forecast.manifold_path,
         remedies=Remedies("smaller gamma_Is, or other graphs", "larger gamma_As", "gamma_As"),
         twin=Twin({"gamma_Is": (0.0,)}, "γ_I = 0"),
         teaches=lambda fitted: "a graph of neighbours" if fitted.best_params_["gamma_I"] else "",
-        parts={},
         **others,
     )
 
@@ -195,10 +174,8 @@ def _embedded(estimator: type, learns_by: str, forecast: Callable[..., Forecast]
         learns_by,
         forecast=forecast,
         remedies=Remedies("a smaller mu, or another graph", "a smaller C", "mu"),
-        regression=estimator in (LapERLSRegressor, LapESVR),
         twin=Twin(unattached, "labelled rows alone, μ = 0", labeled_only=True),
         virtual=True,
-        parts={"graph": KNNGraph, "space": Landmarks},
     )
 
 
@@ -209,19 +186,19 @@ _NO_SUM = (
 
 COMMAND_METHODS: Mapping[str, CommandMethod] = MappingProxyType(
     {
-        "lapsvc": _manifold(LapSVC, "a graph of neighbours"),
-        "laprls": _manifold(LapRLSClassifier, "a graph of neighbours, least squares"),
+        "lapsvc": _manifold(estimators.LapSVC, "a graph of neighbours"),
+        "laprls": _manifold(estimators.LapRLSClassifier, "a graph of neighbours, least squares"),
         "lapsvc-cv": _manifold_path(
-            LapSVCCV, "a graph of neighbours; chooses its parameters by leave-one-out"
+            estimators.LapSVCCV, "a graph of neighbours; chooses its parameters by leave-one-out"
         ),
         "laprls-cv": _manifold_path(
-            LapRLSClassifierCV,
+            estimators.LapRLSClassifierCV,
             "a graph of neighbours, least squares; chooses its parameters by leave-one-out",
         ),
         "s3vc": CommandMethod(
-            S3VC,
+            estimators.S3VC,
             "keeping the boundary out of dense regions",
-            forecast=forecast_low_density,
+            forecast=forecast.low_density,
             remedies=Remedies("a smaller C_star, or another method", "a smaller C", "C_star"),
             # A balance also constrains the unlabelled rows.
             twin=Twin(
@@ -231,17 +208,16 @@ COMMAND_METHODS: Mapping[str, CommandMethod] = MappingProxyType(
             solver="lbfgs",
             margin_note="S3VC moves its boundary away from the rows, so that margins are large "
             "where answers are wrong, too.",
-            parts={"graph": KNNGraph, "space": Landmarks},
         ),
         "laperls": _embedded(
-            LapERLSClassifier,
+            estimators.LapERLSClassifier,
             "virtual labels on a graph, for many rows",
-            forecast_embedded_squared,
+            forecast.embedded_squared,
         ),
         "laperls-cv": CommandMethod(
-            LapERLSClassifierCV,
+            estimators.LapERLSClassifierCV,
             "virtual labels on a graph; chooses its parameters by leave-one-out",
-            forecast=forecast_embedded_path,
+            forecast=forecast.embedded_path,
             remedies=Remedies("smaller mus, or other graphs", "smaller Cs", "mus"),
             twin=Twin(
                 # With as many eigenvectors as rows, the virtual labels are unrestricted.
@@ -250,73 +226,66 @@ COMMAND_METHODS: Mapping[str, CommandMethod] = MappingProxyType(
                 labeled_only=True,
             ),
             virtual=True,
-            parts={"space": Landmarks},
         ),
         "lapesvc": _embedded(
-            LapESVC,
+            estimators.LapESVC,
             "virtual labels on a graph; bounded influence of each row",
-            forecast_embedded_tube,
+            forecast.embedded_tube,
         ),
         "balanced": CommandMethod(
-            BalancedGraphClassifier,
+            estimators.BalancedGraphClassifier,
             "a graph of neighbours and the class sizes, for very few labels",
-            forecast=forecast_balanced,
+            forecast=forecast.balanced,
             remedies=Remedies("another graph", "another graph", "n_votes"),
             virtual=True,
             solver="flow",
-            parts={
-                "graph": partial(KNNGraph, 10, weights="steep", power=1),
-                "space": Landmarks,
-            },
+            graph=partial(KNNGraph, 10, weights="steep", power=1),
             no_onnx="its answers for new rows go through the nearest rows of the fit, which the "
             "ONNX export does not translate. --set n_votes=0 leaves them out",
             onnx_with={"n_votes": 0},
         ),
         "anchors": CommandMethod(
-            AnchorGraphClassifier,
+            estimators.AnchorGraphClassifier,
             "a graph over anchors that represent the rows; fast",
-            forecast=forecast_anchors,
+            forecast=forecast.anchors,
             remedies=Remedies("a smaller gamma_I, or more anchors", "", "gamma_I"),
             teaches=lambda estimator: f"{estimator.anchors_.points.shape[0]} anchors",
             solver="least squares",
-            parts={"graph": AnchorGraph},
+            graph=AnchorGraph,
             drawn=("graph",),
             no_onnx=_NO_SUM.format("anchors"),
         ),
         "eigenfunctions": CommandMethod(
-            EigenfunctionClassifier,
+            estimators.EigenfunctionClassifier,
             "their density along principal directions; fast",
-            forecast=forecast_eigenfunctions,
+            forecast=forecast.eigenfunctions,
             remedies=Remedies("fewer eigenfunctions", "", "n_eigenfunctions"),
             teaches=lambda estimator: "their density along principal directions",
             solver="least squares",
-            parts={},
             no_onnx=_NO_SUM.format("histograms"),
         ),
         "lapsvr": _manifold(
-            LapSVR,
+            estimators.LapSVR,
             "a graph of neighbours; for numbers",
-            regression=True,
-            forecast=partial(forecast_manifold, kinks=True),
+            forecast=partial(forecast.manifold, kinks=True),
         ),
         "laprls-regressor": _manifold(
-            LapRLSRegressor, "a graph of neighbours, least squares; for numbers", regression=True
+            estimators.LapRLSRegressor, "a graph of neighbours, least squares; for numbers"
         ),
         "laprls-regressor-cv": _manifold_path(
-            LapRLSRegressorCV,
+            estimators.LapRLSRegressorCV,
             "a graph of neighbours, least squares; for numbers; chooses its parameters by the "
             "marginal likelihood",
-            regression=True,
         ),
         "lapesvr": _embedded(
-            LapESVR,
+            estimators.LapESVR,
             "virtual labels on a graph; for numbers",
-            forecast_embedded_tube,
+            forecast.embedded_tube,
         ),
         "laperls-regressor": _embedded(
-            LapERLSRegressor,
+            estimators.LapERLSRegressor,
             "virtual labels on a graph, for many rows; for numbers",
-            forecast_embedded_squared,
+            forecast.embedded_squared,
         ),
     }
 )
@@ -327,9 +296,8 @@ METHODS: Mapping[str, CommandMethod] = MappingProxyType(
         AUTO: CommandMethod(
             FewLabelClassifier,
             "tries the families of methods and takes the best",
-            forecast=forecast_comparison,
+            forecast=forecast.comparison,
             remedies=Remedies("another method", "another method", "another method"),
-            parts={},
         ),
         **COMMAND_METHODS,
     }

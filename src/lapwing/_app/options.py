@@ -253,8 +253,8 @@ class TableRequest(Request):
 
     @property
     def read_options(self) -> ReadOptions:
-        """Options of reading the table, taken from the fields with the same names."""
-        names = {one.name for one in fields(ReadOptions)} & {one.name for one in fields(self)}
+        """Options of reading the table, taken from the attributes with the same names."""
+        names = (one.name for one in fields(ReadOptions) if hasattr(self, one.name))
         return ReadOptions(**{name: getattr(self, name) for name in names})
 
     def words(self, *, brief: bool = False) -> Iterator[str]:
@@ -378,11 +378,14 @@ class LabeledRequest(TableRequest):
         return found
 
     @property
-    def read_options(self) -> ReadOptions:
-        """Options of reading the table."""
-        missing = self.impute != "none" and not (self.impute == "auto" and self.strict)
-        picture = None if self.encoder is None else self.image
-        return replace(super().read_options, missing=missing, picture=picture)
+    def missing(self) -> bool:
+        """Whether numbers may be missing, because they are filled in."""
+        return self.impute != "none" and not (self.impute == "auto" and self.strict)
+
+    @property
+    def picture(self) -> str | None:
+        """Column of pictures that the encoder converts."""
+        return None if self.encoder is None else self.image
 
     @property
     def inputs(self) -> tuple[Path, ...]:
@@ -423,6 +426,10 @@ class LearningRequest(LabeledRequest):
         class_prior=a:0.2,b:0.8. May be repeated.
     """
 
+    # The default method, and that with settings.
+    usual_method: ClassVar[str] = METHOD_OF_SETTINGS
+    usual_with_settings: ClassVar[str] = METHOD_OF_SETTINGS
+
     method: str = option("", panel=LEARN, complete=complete_method, leads=True)
     settings: tuple[str, ...] = option(
         (), panel=LEARN, flag="--set", metavar="NAME=VALUE", complete=complete_setting, leads=True
@@ -435,8 +442,7 @@ class LearningRequest(LabeledRequest):
         self.parameters  # noqa: B018 - raises before a file is read
 
     def _usual_method(self) -> str:
-        """Return the default method."""
-        return METHOD_OF_SETTINGS
+        return self.usual_with_settings if self.settings else self.usual_method
 
     def _usual(self, one: Field[Any]) -> Any:
         return self._usual_method() if one.name == "method" else super()._usual(one)
@@ -447,11 +453,9 @@ class LearningRequest(LabeledRequest):
         return self.method == AUTO
 
     @property
-    def read_options(self) -> ReadOptions:
-        """Options of reading the table."""
-        undecided = self.automatic or not self.method
-        regression = None if undecided else self.chosen.regression
-        return replace(super().read_options, regression=regression)
+    def regression(self) -> bool | None:
+        """Whether the labels are numbers; None if the labels decide."""
+        return None if self.automatic or not self.method else self.chosen.regression
 
     @cached_property
     def parameters(self) -> Mapping[str, Any]:

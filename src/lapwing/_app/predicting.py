@@ -14,12 +14,12 @@ from lapwing._app.fitting import predict_rows, with_probabilities
 from lapwing._app.methods import COMMAND_METHODS
 from lapwing._app.reading import embedder_beside, load_encoder
 from lapwing._app.requests import PredictRequest
-from lapwing._app.workflow import beside_columns, class_counts
 from lapwing._host.warn import warn
 from lapwing._report.rows import ClassRows
 from lapwing._rows.parquet import height_of
+from lapwing._tables.columns import typed_columns
 from lapwing._tables.encoders import NUMERIC, EncodedReading, Encoding
-from lapwing._tables.options import ReadOptions
+from lapwing._tables.options import USUAL, Dialect, ReadOptions
 from lapwing._tables.predictions import BATCH_FORMATS, Predictions, written_in_batches
 from lapwing._tables.preprocessing import warn_of_new_values
 from lapwing._tables.tables import Fitted, Table, read_points
@@ -74,17 +74,18 @@ def _read(model: Model, fitted: Fitted, paths: Sequence[Path], options: ReadOpti
     return table
 
 
-def answer(
+def predict(
     model: Model, table: Table, request: PredictRequest, progress: Stages = SILENT
 ) -> Predictions:
-    """Predict the rows of a table."""
-    table, pipeline = _encoded(model, table, request, progress), model.pipeline
-    points = pipeline[:-1].transform(table.X) if len(pipeline) > 1 else table.X
+    """Predict the rows of a table, beside its columns if requested."""
+    X, pipeline = _encoded(model, table, request, progress).X, model.pipeline
+    points = pipeline[:-1].transform(X) if len(pipeline) > 1 else X
     regression = COMMAND_METHODS[model.info["method"]].regression
     answers = predict_rows(pipeline[-1], points, table, regression=regression)
     # Sure by the threshold of the fit.
     threshold = (model.info.get("trust") or {}).get("threshold")
-    return with_probabilities(pipeline[-1], answers, threshold)
+    answers = with_probabilities(pipeline[-1], answers, threshold)
+    return beside_columns(answers, table, request.predictions)
 
 
 def _check_encoder(model: Model, fitted: Fitted, request: PredictRequest) -> None:
@@ -143,35 +144,70 @@ def _encoding_of(model: Model) -> Encoding | None:
     return None if found is None else Encoding.from_info(found)
 
 
-@dataclass(frozen=True)
-class Answered:
-    """Counts of predicted rows.
+@dataclass(frozen=True, eq=False)
+class Predicted:
+    """Predictions for the rows of a table.
 
     Attributes
     ----------
+    request : PredictRequest
     n_rows : int
     counts : dict of str to int, or None
         Rows of each class; None for numbers.
     volumes : dict or None
-        Figures of the classes, for rows that were not read in batches.
-    note : str
+        Figures of the classes; None for numbers and for rows predicted in batches.
+    margin_note : str
         Why margins are a poor measure of certainty; empty if they are a good one.
+    rows : Predictions or None
+        None if they were written batch by batch.
+    dialect : Dialect
+        Notation of the table.
     """
 
+    request: PredictRequest
     n_rows: int
     counts: dict[str, int] | None
     volumes: dict[str, Any] | None = None
-    note: str = ""
+    margin_note: str = ""
+    rows: Predictions | None = None
+    dialect: Dialect = USUAL
 
-    @classmethod
-    def of(cls, rows: Predictions, model: Model) -> Answered:
-        """Count the predictions of a model."""
-        n, counts = rows.label.size, class_counts(rows)
-        if counts is None:
-            return cls(n, None)
-        volumes = ClassRows.read(rows, np.full(n, "")).volumes()
+
+def predict_table(
+    model: Model, table: Table, request: PredictRequest, progress: Stages = SILENT
+) -> Predicted:
+    """Predict the rows of a table, and count them."""
+    rows = predict(model, table, request, progress)
+    counts, volumes, note = class_counts(rows), None, ""
+    if counts is not None:
+        volumes = ClassRows.read(rows, np.full(table.n, "")).volumes()
+        volumes |= {"trust": model.info.get("trust")}
         note = COMMAND_METHODS[model.info["method"]].margin_note
-        return cls(n, counts, volumes | {"trust": model.info.get("trust")}, note)
+    return Predicted(request, table.n, counts, volumes, note, rows, table.dialect)
+
+
+def class_counts(rows: Predictions) -> dict[str, int] | None:
+    """Count the rows of each predicted class; None for regression."""
+    if rows.classes is None:
+        return None
+    return {str(c): int(np.count_nonzero(rows.label == c)) for c in rows.classes}
+
+
+def beside_columns(rows: Predictions, table: Table, path: Path | None) -> Predictions:
+    """Add the columns of a table to its predictions, if requested.
+
+    Parameters
+    ----------
+    rows : Predictions
+    table : Table
+    path : Path or None
+        File of the predictions; None means standard output, as CSV.
+    """
+    if table.whole is None:
+        return rows
+    if path is None or path.suffix.lower() == ".csv":
+        return replace(rows, beside={name: one.texts for name, one in table.whole.items()})
+    return replace(rows, beside=typed_columns(table.whole, table.dialect.decimal))
 
 
 def in_batches(request: PredictRequest) -> bool:
@@ -185,7 +221,7 @@ def in_batches(request: PredictRequest) -> bool:
     return readable and writable and sum(map(height_of, request.data)) > _ROWS
 
 
-def predict_in_batches(loaded: Model, request: PredictRequest) -> Answered:
+def predict_in_batches(loaded: Model, request: PredictRequest) -> Predicted:
     """Predict all rows, with one batch in memory.
 
     Parameters
@@ -201,7 +237,7 @@ def predict_in_batches(loaded: Model, request: PredictRequest) -> Answered:
         for path, start, size in _batches(request.data):
             options = replace(request.read_options, rows=(start, size))
             table = _read(loaded, fitted, (path,), options)
-            rows = beside_columns(answer(loaded, table, request), table, request.predictions)
+            rows = predict(loaded, table, request)
             if table.id_name is None and fitted.usual_id is None:
                 rows = replace(rows, ids=rows.ids + n_rows)  # row numbers, of all files
             write(rows)
@@ -210,7 +246,7 @@ def predict_in_batches(loaded: Model, request: PredictRequest) -> Answered:
             if classes is not None:
                 counts.update(map(str, rows.label.tolist()))
     known = None if classes is None else {str(c): counts[str(c)] for c in classes}
-    return Answered(n_rows, known)
+    return Predicted(request, n_rows, known)
 
 
 def _batches(paths: tuple[Path, ...]) -> Iterator[tuple[Path, int, int]]:

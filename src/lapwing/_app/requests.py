@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from lapwing._app.forecast import EffortLimits
 from lapwing._app.methods import AUTO, COMMAND_METHODS, METHODS, CommandMethod, find_method
@@ -30,8 +30,6 @@ from lapwing._tables.options import ReadOptions
 from lapwing._tables.predictions import PREDICTION_FORMATS, SHEET_FORMATS
 from lapwing._tables.reading import TABLES
 from lapwing._tables.words import shorten
-
-DEFAULT_METHOD = AUTO
 
 PREDICTIONS, _REPORT = Path("predictions.csv"), Path("report.html")
 _PAGE = (".html", ".htm")
@@ -67,9 +65,9 @@ class AnswersRequest(TableRequest):
             )
 
     @property
-    def read_options(self) -> ReadOptions:
-        """Options of reading the table."""
-        return replace(super().read_options, whole=self.with_columns)
+    def whole(self) -> bool:
+        """Whether to keep all columns of the table, for the answers."""
+        return self.with_columns
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,6 +95,7 @@ class FitRequest(LearningRequest, AnswersRequest):
     """
 
     verb = "fit"
+    usual_method = AUTO
 
     layout: tuple[str, ...] = option((), panel=TABLE, flag="--map")
     cluster: str | None = option(None, panel=LEARN, metavar="ADDRESS")
@@ -116,10 +115,15 @@ class FitRequest(LearningRequest, AnswersRequest):
         """Whether the fit runs on a cluster."""
         return self.cluster is not None or self.workers is not None
 
+    @property
+    def cluster_flag(self) -> str:
+        """Option that asks for a cluster."""
+        return "--workers" if self.cluster is None else "--cluster"
+
     def _check_cluster(self) -> None:
         if not self.distributed:
             return
-        flag = "--workers" if self.cluster is None else "--cluster"
+        flag = self.cluster_flag
         if self.cluster is not None and self.workers is not None:
             raise ValueError("Give --cluster ADDRESS or --workers N, not both.")
         if self.automatic:
@@ -131,9 +135,6 @@ class FitRequest(LearningRequest, AnswersRequest):
             raise ValueError(
                 f"--next: the rows to label next are not found on a cluster. Leave out {flag}."
             )
-
-    def _usual_method(self) -> str:
-        return METHOD_OF_SETTINGS if self.settings else DEFAULT_METHOD
 
     def check_method(self, method: CommandMethod, parameters: Mapping[str, Any]) -> None:
         """Check that a method with these parameters supports the output files.
@@ -216,6 +217,8 @@ class TuneRequest(FitRequest):
     """
 
     verb = "tune"
+    usual_method = AUTO
+    usual_with_settings = "laprls-cv"
 
     method: str = option("", panel=LEARN, complete=complete_method, leads=True)
 
@@ -232,9 +235,6 @@ class TuneRequest(FitRequest):
             object.__setattr__(self, "method", tuned)
         super().__post_init__()
 
-    def _usual_method(self) -> str:
-        return "laprls-cv" if self.settings else AUTO
-
 
 @dataclass(frozen=True, kw_only=True)
 class CompareRequest(LabeledRequest):
@@ -250,14 +250,10 @@ class CompareRequest(LabeledRequest):
     """
 
     verb = "compare"
+    regression: ClassVar[bool | None] = None
 
     max_rows: int = option(EffortLimits.max_samples, panel=LEARN, flag="--rows", limits=(2, None))
     out: Path | None = option(None, writes=(".csv", ".json", ".html"), panel=WRITE, **_OUT)
-
-    @property
-    def read_options(self) -> ReadOptions:
-        """Options of reading the table."""
-        return replace(super().read_options, regression=None)
 
     @property
     def effort(self) -> EffortLimits:
@@ -317,23 +313,17 @@ class SuggestRequest(LearningRequest):
     """
 
     verb = "suggest"
+    usual_method = ""
+    incomplete: ClassVar[bool] = True
 
     method: str = option("", panel=LEARN, complete=complete_method, leads=True)
     n_rows: int = option(10, panel=WRITE, flag="--rows", short="-k", limits=(1, None))
     out: Path = option(writes=SHEET_FORMATS, panel=WRITE, **_OUT)
 
-    def _usual_method(self) -> str:
-        return METHOD_OF_SETTINGS if self.settings else ""
-
     def decided(self, *, numeric: bool) -> SuggestRequest:
         """Return the request with the default method for these labels if it names none."""
         usual = _OF_NUMBERS if numeric else METHOD_OF_SETTINGS
         return self if self.method else replace(self, method=usual)
-
-    @property
-    def read_options(self) -> ReadOptions:
-        """Options of reading the table."""
-        return replace(super().read_options, incomplete=True)
 
     @property
     def next_command(self) -> str:
@@ -387,6 +377,8 @@ class LabelRequest(LearningRequest):
     """
 
     verb = "label"
+    incomplete: ClassVar[bool] = True
+    absent: ClassVar[bool] = True
 
     label: str | None = option(None, panel=TABLE, leads=True)
     method: str = option("laperls", panel=LEARN, complete=complete_method, leads=True)
@@ -426,13 +418,8 @@ class LabelRequest(LearningRequest):
     @property
     def read_options(self) -> ReadOptions:
         """Options of reading the table."""
-        return replace(
-            super().read_options,
-            text=tuple(name for name in self.text if name not in self.shown),
-            shown=self.shown,
-            incomplete=True,
-            absent=True,
-        )
+        text = tuple(name for name in self.text if name not in self.shown)
+        return replace(super().read_options, text=text)
 
     @property
     def shown(self) -> tuple[str, ...]:

@@ -3,8 +3,8 @@
 1. Request: `options` and `requests` declare the options of a verb as the fields of a frozen value,
    `verb` makes a command of it.
 2. Table: `reading` reads the files (see `lapwing._tables`), and preprocesses the features.
-3. Result: `fitting`, `choosing` (the method), `suggesting`, `predicting` and `labelling` return a
-   frozen result. `lapwing._report.page.collect` returns the figures of a fit.
+3. Result: `fitting`, `choosing` (the method), `predicting` and `labelling` return a
+   frozen result.
 4. Output: `workflow` writes the files and summarises for JSON, `console` describes in words.
 
 Only `lapwing._app.cli` imports this module, because it needs typer.
@@ -30,7 +30,7 @@ from lapwing._app import (
     labelling,
     predicting,
     reading,
-    suggesting,
+    requests,
     workflow,
 )
 from lapwing._app.choosing import forecast_seconds, name_stage
@@ -41,31 +41,18 @@ from lapwing._app.options import (
     PANELS,
     LabeledRequest,
     Request,
-    TableRequest,
     flag_of,
     helps,
     option_of,
 )
-from lapwing._app.requests import (
-    CompareRequest,
-    DemoRequest,
-    FitRequest,
-    InfoRequest,
-    LabelRequest,
-    PredictRequest,
-    ReportRequest,
-    SuggestRequest,
-    TuneRequest,
-)
 from lapwing._host.files import atomic_write
 from lapwing._host.modules import require
-from lapwing._report.page import collect, render
-from lapwing._rows import is_rows
-from lapwing._tables.predictions import print_predictions, write_predictions
+from lapwing._report.page import render
 from lapwing._tables.tables import Table
 from lapwing._version import __version__
 
 R = TypeVar("R", bound=Request)
+T = TypeVar("T", fitting.Outcome, choosing.Compared, fitting.Suggestion, predicting.Predicted)
 
 app = typer.Typer(
     name="lapwing",
@@ -212,12 +199,12 @@ def _common(
 
 
 @verb(
-    FitRequest,
+    requests.FitRequest,
     epilog="Examples: [bold]lapwing fit cells.csv --label type --predictions out.csv[/]   "
     "[bold]lapwing fit cells.parquet --label type --id cell --model m.lapwing --report r.html[/]   "
     "[bold]lapwing fit a.csv b.csv --label type --set gamma_I=10 --set graph.n_neighbors=15[/]",
 )
-def fit(request: FitRequest) -> None:
+def fit(request: requests.FitRequest) -> None:
     """Learn from the rows with and without a label, and predict a label for every row."""
     fit_table(request)
 
@@ -229,45 +216,38 @@ def read_table(request: LabeledRequest) -> Table:
         return reading.read(request)
 
 
-def fit_table(request: FitRequest) -> None:
+def fit_table(request: requests.FitRequest) -> None:
     """Fit, write the files, and print the summary."""
     table = read_table(request)
     with StageLine(name_stage(request), request.quiet, forecast_seconds(table, request)) as stage:
         outcome = fitting.fit(table, request, callbacks=stage.callbacks, progress=stage)
-    figures = None
-    if not is_rows(table.X):  # there is no report for points on disk
-        with StageLine("Looking at the answers", request.quiet):
-            figures = collect(outcome)
-    conclude(
-        request,
-        lambda: workflow.summary(outcome, figures),
-        lambda: console.describe_fit(outcome, figures),
-        lambda: workflow.write_outputs(outcome, figures),
-    )
+    conclude(outcome, workflow.fit_summary, console.describe_fit, workflow.write_fit)
 
 
 def conclude(
-    request: TableRequest,
-    summary: Callable[[], dict[str, Any]],
-    description: Callable[[], str],
-    write: Callable[[], None],
+    result: T,
+    summarize: Callable[[T], dict[str, Any]],
+    describe: Callable[[T], console.Parts],
+    write: Callable[[T], None],
 ) -> None:
     """Write the files of a verb, and print its summary: as JSON, as text, or not if quiet."""
-    text = ""  # before the files, so that an error here leaves none
-    if request.as_json:
-        text = json_text(summary() | {"written": request.written})
-    elif not request.quiet:
-        text = description()
+    request, text = result.request, ""
+    # Before the files, so that an error here leaves none.
+    with StageLine("Looking at the answers", request.quiet):
+        if request.as_json:
+            text = json_text(summarize(result) | {"written": request.written})
+        elif not request.quiet:
+            text = console.as_text(describe(result))
     with StageLine("Writing", request.quiet):
-        write()
+        write(result)
     typer.echo(text, nl=False)
 
 
 @verb(
-    TuneRequest,
+    requests.TuneRequest,
     epilog="Example: [bold]lapwing tune cells.csv --label type --report r.html[/]",
 )
-def tune(request: TuneRequest) -> None:
+def tune(request: requests.TuneRequest) -> None:
     """Choose the parameters of a method by leaving out each label in turn, and fit with them.
 
     Otherwise it works like lapwing fit. --set gives the values to try, such as --set
@@ -276,8 +256,8 @@ def tune(request: TuneRequest) -> None:
     fit_table(request)
 
 
-@verb(CompareRequest, epilog="Example: [bold]lapwing compare cells.csv --label type[/]")
-def compare(request: CompareRequest) -> None:
+@verb(requests.CompareRequest, epilog="Example: [bold]lapwing compare cells.csv --label type[/]")
+def compare(request: requests.CompareRequest) -> None:
     """Find the best method for a table, and estimate how many of its answers are wrong.
 
     Each method is evaluated by its errors on labels that are left out, and by how much its answers
@@ -289,18 +269,18 @@ def compare(request: CompareRequest) -> None:
     ) as stage:
         compared = choosing.compare_methods(table, request, stage)
     conclude(
-        request,
-        lambda: workflow.comparison_summary(compared),
-        lambda: console.describe_comparison(compared),
-        lambda: workflow.write_comparison(compared),
+        compared,
+        workflow.comparison_summary,
+        console.describe_comparison,
+        workflow.write_comparison,
     )
 
 
 @verb(
-    SuggestRequest,
+    requests.SuggestRequest,
     epilog="Example: [bold]lapwing suggest cells.csv --label type -k 10 --out next.csv[/]",
 )
-def suggest(request: SuggestRequest) -> None:
+def suggest(request: requests.SuggestRequest) -> None:
     """Write the most informative rows to label next.
 
     The table is fitted again, because a model file contains no graph. The rows are chosen jointly
@@ -310,22 +290,19 @@ def suggest(request: SuggestRequest) -> None:
     table = read_table(request)
     decided = request.decided(numeric=table.numeric)
     with StageLine(name_stage(decided), request.quiet, forecast_seconds(table, decided)) as stage:
-        found = suggesting.suggest(table, request, callbacks=stage.callbacks, progress=stage)
+        found = fitting.suggest(table, request, callbacks=stage.callbacks, progress=stage)
     conclude(
-        request,
-        lambda: workflow.suggestion_summary(found),
-        lambda: console.describe_suggestion(found),
-        lambda: workflow.write_suggested(found),
+        found, workflow.suggestion_summary, console.describe_suggestion, workflow.write_suggestion
     )
 
 
 @verb(
-    LabelRequest,
+    requests.LabelRequest,
     epilog="Examples: [bold]lapwing label cells.csv --label type[/]   "
     "[bold]lapwing label posts.csv --label topic --id post --text body --classes sport,politics[/]",
     without=("as_json",),
 )
-def label(request: LabelRequest) -> None:
+def label(request: requests.LabelRequest) -> None:
     """Open a page on which you label rows while a model learns from them.
 
     Nobody else on the network can open the page. Every label is saved immediately, next to the
@@ -348,53 +325,36 @@ def label(request: LabelRequest) -> None:
 
 
 @verb(
-    PredictRequest,
+    requests.PredictRequest,
     epilog="Examples: [bold]lapwing predict m.lapwing new.csv --predictions out.csv[/]   "
     "[bold]cat new.csv | lapwing predict m.lapwing - > out.csv[/]",
 )
-def predict(request: PredictRequest) -> None:
+def predict(request: requests.PredictRequest) -> None:
     """Predict the rows of a table with a model. Without --predictions, print them as CSV."""
     request.check_outputs()
     with StageLine(f"Reading {request.model}", request.quiet):
         loaded = predicting.load(request.model)
     if predicting.in_batches(request):
         with StageLine("Predicting", request.quiet):
-            answered = predicting.predict_in_batches(loaded, request)
-        if request.predictions is not None:
-            _conclude_predictions(request, answered)
+            predicted = predicting.predict_in_batches(loaded, request)
+    else:
+        with StageLine(f"Reading {request.source}", request.quiet):
+            table = predicting.read_for(loaded, request)
+        with StageLine("Predicting", request.quiet) as stage:
+            predicted = predicting.predict_table(loaded, table, request, stage)
+    if request.predictions is None:
+        workflow.write_predicted(predicted)
         return
-    with StageLine(f"Reading {request.source}", request.quiet):
-        table = predicting.read_for(loaded, request)
-    with StageLine("Predicting", request.quiet) as stage:
-        rows = predicting.answer(loaded, table, request, stage)
-        rows = workflow.beside_columns(rows, table, request.predictions)
-    path, every = request.predictions, request.probabilities
-    if path is None:
-        print_predictions(rows, sys.stdout, dialect=table.dialect, all_probabilities=every)
-        return
-    _conclude_predictions(
-        request,
-        predicting.Answered.of(rows, loaded),
-        lambda: write_predictions(rows, path, dialect=table.dialect, all_probabilities=every),
-    )
-
-
-def _conclude_predictions(
-    request: PredictRequest,
-    answered: predicting.Answered,
-    write: Callable[[], None] = lambda: None,
-) -> None:
-    counts = {"rows": answered.n_rows, "predicted": answered.counts}
     conclude(
-        request,
-        lambda: {"source": request.source, **counts},
-        lambda: console.describe_predictions(answered, request),
-        write,
+        predicted,
+        workflow.prediction_summary,
+        console.describe_predictions,
+        workflow.write_predicted,
     )
 
 
-@verb(ReportRequest, epilog="Example: [bold]lapwing report m.lapwing --out report.html[/]")
-def report(request: ReportRequest) -> None:
+@verb(requests.ReportRequest, epilog="Example: [bold]lapwing report m.lapwing --out report.html[/]")
+def report(request: requests.ReportRequest) -> None:
     """Write the report of a model as one self-contained HTML page."""
     target = request.model.with_suffix(".html") if request.out is None else request.out
     replace(request, out=target).check_outputs()
@@ -412,25 +372,26 @@ def report(request: ReportRequest) -> None:
 
 
 @verb(
-    InfoRequest,
+    requests.InfoRequest,
     epilog="Example: [bold]lapwing info cells.csv --label type --id cell[/]",
     without=("quiet",),
 )
-def info(request: InfoRequest) -> None:
+def info(request: requests.InfoRequest) -> None:
     """Show the contents of a table, and the memory and time that a fit will need."""
     with StageLine(f"Looking at {request.source}"):
         found = inspect(request)
-    typer.echo(json_text(found) if request.as_json else console.describe_info(found), nl=False)
+    text = json_text(found) if request.as_json else console.as_text(console.describe_info(found))
+    typer.echo(text, nl=False)
 
 
-@verb(DemoRequest)
-def demo(request: DemoRequest) -> None:
+@verb(requests.DemoRequest)
+def demo(request: requests.DemoRequest) -> None:
     """Compare LapSVC with a supervised SVM and LabelSpreading on handwritten digits."""
     out = request.out
     request.check_outputs()
     with StageLine("Fitting three methods"):
         result = run_demo(request.labels_per_class, request.draws, request.seed)
-    typer.echo(console.describe_demo(result), nl=False)
+    typer.echo(console.as_text(console.describe_demo(result)), nl=False)
     try:
         require("matplotlib", extra="plot", purpose="The picture")
     except ImportError as missing:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, replace
+import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -11,38 +12,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing._app.choosing import Compared
-from lapwing._app.fitting import Outcome
-from lapwing._app.suggesting import Suggestion
+from lapwing._app.fitting import Outcome, Suggestion
+from lapwing._app.predicting import Predicted, beside_columns, class_counts
 from lapwing._host.files import atomic_write, atomic_writes
 from lapwing._report.findings import describe_comparison
 from lapwing._report.page import render, render_comparison
-from lapwing._report.record import ReportData
 from lapwing._report.rows import row_cells, row_columns
 from lapwing._tables.assembly import describe_notes
 from lapwing._tables.cells import as_text, numbers_if_plain
-from lapwing._tables.columns import SUGGESTED, typed_columns
+from lapwing._tables.columns import SUGGESTED
 from lapwing._tables.predictions import (
-    Predictions,
+    print_predictions,
     write_columns,
     write_csv,
+    write_predictions,
 )
 from lapwing._tables.tables import Table
 from lapwing.models import Model, save_model
 from lapwing.onnx_export import save_onnx
 
 
-def write_outputs(outcome: Outcome, figures: ReportData | None = None) -> None:
-    """Write all files of a fit, or none.
-
-    Parameters
-    ----------
-    outcome : Outcome
-        The fit.
-    figures : ReportData, default=None
-        Result of `collect`; None for rows on disk, for which only predictions and model are
-        written.
-    """
-    request, table = outcome.request, outcome.table
+def write_fit(outcome: Outcome) -> None:
+    """Write all files of a fit, or none; of points on disk, only predictions and model."""
+    request, table, figures = outcome.request, outcome.table, outcome.figures
     with atomic_writes(list(request.written.values())) as temporaries:
         place = dict(zip(request.written, temporaries, strict=True))
         if request.predictions is not None:
@@ -50,7 +42,7 @@ def write_outputs(outcome: Outcome, figures: ReportData | None = None) -> None:
             columns = rows.columns(all_probabilities=request.probabilities)
             write_columns(columns, request.predictions, place["predictions"], table.dialect)
         if request.model is not None:
-            save_fit(outcome, figures, place["model"])
+            save_fit(outcome, place["model"])
         if request.report is not None and figures is not None:
             place["report"].write_text(render(figures), encoding="utf-8", newline="\n")
         if request.onnx is not None:
@@ -64,14 +56,14 @@ def write_outputs(outcome: Outcome, figures: ReportData | None = None) -> None:
             _write_rows(table, next_rows, request.next_rows, place["next"])
 
 
-def save_fit(outcome: Outcome, figures: ReportData | None, path: Path) -> None:
+def save_fit(outcome: Outcome, path: Path) -> None:
     """Save the model of a fit with its description and the figures of its report."""
-    save_model(Model(outcome.pipeline, _describe(outcome), figures), path)
+    save_model(Model(outcome.pipeline, _describe(outcome), outcome.figures), path)
 
 
-def summary(outcome: Outcome, figures: ReportData | None = None) -> dict[str, Any]:
-    """Summarise a fit, for `lapwing fit --json`; see `write_outputs`."""
-    table = outcome.table
+def fit_summary(outcome: Outcome) -> dict[str, Any]:
+    """Summarise a fit, for `lapwing fit --json`."""
+    table, figures = outcome.table, outcome.figures
     found = _facts(
         outcome,
         method=outcome.method.name,
@@ -128,6 +120,12 @@ def comparison_summary(compared: Compared) -> dict[str, Any]:
     return _facts(compared, **found | {"methods": methods})
 
 
+def prediction_summary(predicted: Predicted) -> dict[str, Any]:
+    """Summarise predictions for new rows, for `lapwing predict --json`."""
+    source = predicted.request.source
+    return {"source": source, "rows": predicted.n_rows, "predicted": predicted.counts}
+
+
 def _facts(done: Outcome | Suggestion | Compared, **own: Any) -> dict[str, Any]:
     """Summarise a result for JSON: `own` entries between those of all verbs."""
     return {
@@ -161,30 +159,6 @@ def write_comparison(compared: Compared) -> None:
         temporary.write_text(page, encoding="utf-8", newline="\n")
 
 
-def class_counts(rows: Predictions) -> dict[str, int] | None:
-    """Count the rows of each predicted class; None for regression."""
-    if rows.classes is None:
-        return None
-    return {str(c): int(np.count_nonzero(rows.label == c)) for c in rows.classes}
-
-
-def beside_columns(rows: Predictions, table: Table, path: Path | None) -> Predictions:
-    """Add the columns of a table to its predictions, if requested.
-
-    Parameters
-    ----------
-    rows : Predictions
-    table : Table
-    path : Path or None
-        File of the predictions; None means standard output, as CSV.
-    """
-    if table.whole is None:
-        return rows
-    if path is None or path.suffix.lower() == ".csv":
-        return replace(rows, beside={name: one.texts for name, one in table.whole.items()})
-    return replace(rows, beside=typed_columns(table.whole, table.dialect.decimal))
-
-
 def _describe(outcome: Outcome) -> dict[str, Any]:
     """Describe the model of a fit, for its file."""
     table, classes = outcome.table, outcome.predictions.classes
@@ -207,7 +181,19 @@ def _describe(outcome: Outcome) -> dict[str, Any]:
     }
 
 
-def write_suggested(suggested: Suggestion) -> None:
+def write_predicted(predicted: Predicted) -> None:
+    """Write or print predictions, unless that was done batch by batch."""
+    rows, path = predicted.rows, predicted.request.predictions
+    if rows is None:
+        return
+    dialect, every = predicted.dialect, predicted.request.probabilities
+    if path is None:
+        print_predictions(rows, sys.stdout, dialect=dialect, all_probabilities=every)
+    else:
+        write_predictions(rows, path, dialect=dialect, all_probabilities=every)
+
+
+def write_suggestion(suggested: Suggestion) -> None:
     """Write the result of ``lapwing suggest``."""
     with atomic_write(suggested.request.out) as temporary:
         _write_rows(suggested.table, suggested.rows, suggested.request.out, temporary)
