@@ -5,18 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmarks.__main__ import main
-from benchmarks.cluster.command import _COLUMNS, Use, _compare_with_plan, _planned
 from benchmarks.cluster.data import CHUNK, KINDS, N_TERMS, WORDS, classes, documents, plan
 from lapwing.dask._plan import BLOCK_BYTES, Plan, count_of_blocks, count_of_groups
-
-
-def test_a_plan_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["cluster", "--plan", "1e6:64:4"]) == 0
-    text = capsys.readouterr().err
-    assert "1,000,000 points of 64 features, 4 workers, 4 blocks" in text
-    for stage in ("placement", "search", "eigenpairs", "features"):
-        assert stage in text
 
 
 def test_a_worker_holds_less_the_more_there_are() -> None:
@@ -43,45 +33,11 @@ def test_products_and_eigenvalues_are_forecast_as_measured() -> None:
     assert Plan(10**7, 64, 2).products == Plan(10**8, 64, 2).products
 
 
-def test_a_fit_is_shown_beside_its_plan() -> None:
-    planned = _planned("sheets", 10**5, 2)
-    sizes = {"search": 3 * 10**8, "features": 4 * 10**8}
-    use = Use(
-        *("landmarks", "sheets", 10**5, 20.0, 30.0, {"graph": 4.0}, 10**8, 5 * 10**8, 2 * 10**8),
-        *(0.5, sizes, {"placement": 2 * 10**7, "other": 10**7}, 0.0, planned),
-    )
-    rows = {row[2]: row[3:] for row in _compare_with_plan(use)}
-    assert rows["search"][0] == "0.30"
-    assert rows["read"][0] == "-"
-    assert rows["placement"][2:] == ["0.02", "0.02"]
-    assert rows["all"] == ["0.50", rows["features"][1], "0.03", "0.06"]
-    assert _COLUMNS["busiest worker"](use) == "50%"
-
-
 def test_the_number_of_blocks() -> None:
     assert count_of_blocks(10**6, 256, 2) == 2
     assert count_of_blocks(10**8, 256, 2) == 48 >= 10**8 * 256 / BLOCK_BYTES > 46
     assert count_of_blocks(3, 256, 8) == 3
     assert [count_of_groups(g) for g in (2, 100, 200)] == [10_000, 200, 200]
-
-
-@pytest.mark.parametrize(
-    ("task", "stage"),
-    [
-        ("block_info", "read"),
-        ("squares_around", "features"),
-        ("piece", "placement"),
-        ("in_place", "back"),
-        ("search_block", "search"),
-        ("packed", "eigenpairs"),
-        ("normal_block", "features"),
-        ("sheets", "other"),
-        ("row_blocks", "other"),  # which a module imports
-    ],
-)
-def test_tasks_belong_to_stages(task: str, stage: str) -> None:
-    watch = pytest.importorskip("benchmarks.cluster.watch", reason="distributed is not installed")
-    assert watch.stage_of(task) == stage
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from benchmarks.__main__ import main
 from benchmarks.embedded import paper
-from benchmarks.embedded.command import QUICK_SETS
 from benchmarks.embedded.digits import DigitsResult, predictions
 from benchmarks.embedded.grid import GRID, Tuning, left_out, paper_gamma, squared_fit
 from benchmarks.embedded.large import (
@@ -33,11 +28,9 @@ from benchmarks.embedded.report import (
     digits_results,
     large_results,
     scaling_results,
-    searches_results,
     small_results,
 )
 from benchmarks.embedded.scaling import STAGES, Use, measure_fit
-from benchmarks.embedded.searches import SEARCHES
 from benchmarks.embedded.small import SMALL_SETS, SmallResult, transductive_draw
 from benchmarks.shared import points as points_of_kinds
 from benchmarks.shared.data import Data, shifted
@@ -258,17 +251,6 @@ def test_scaling_measures_every_stage(exact: str, monkeypatch: pytest.MonkeyPatc
     assert (table.rows[0][7] == "-") == bool(exact)
 
 
-@pytest.mark.parametrize("name", SEARCHES)
-def test_searches_reach_the_recall_they_tell(name: str) -> None:
-    pytest.importorskip("faiss")
-    X, _ = KINDS["sheets"](1300)
-    found = SEARCHES[name](X, 5, 0.9)
-    assert 0.9 <= found.recall <= 1
-    assert found.total >= found.build > 0
-    (table,) = searches_results([("sheets:1300", found)]).tables
-    assert table.rows[0][:2] == ["sheets:1300", found.name]
-
-
 # Expectations
 
 
@@ -340,17 +322,6 @@ def test_limits(what: str, met: Results, missed: Results) -> None:
     assert [check.passed for check in missed.checks if check.what == what] == [False]
 
 
-def test_expectations_show_the_results_of_the_paper() -> None:
-    shown = {check.what: check.paper for check in (*table_ii(1.0).checks, *mnist1(1.0).checks)}
-    assert shown["Table II, mean of six sets, LapERLS"] == "27.86 %"
-    assert shown["Table II, mean of six sets, LapESVR"] == "28.09 %"
-    assert shown["MNIST1, LapERLS f, by validation"] == "5.43 (0.83) %"
-    some = small_results([small(name, 1.0) for name in list(SMALL_SETS)[:2]])
-    assert not any("Table II" in check.what for check in some.checks)
-    rows = {row[0]: row[1] for row in mnist1(5.4).tables[0].rows}
-    assert rows["LapERLS, f, defaults"] == "5.40 (0.00)"
-
-
 def test_paper_tables_are_complete() -> None:
     assert set(SMALL_SETS) == set(paper.SMALL_NAMES)
     assert all(set(rows) == set(paper.SMALL_NAMES) for rows in paper.SMALL.values())
@@ -373,23 +344,3 @@ def test_notes_are_about_checks_that_exist() -> None:
 
 
 # A run
-
-
-@pytest.mark.slow
-def test_quick_run(
-    archive: Callable[[str], Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    pytest.importorskip("matplotlib")
-    archive("ssl2_usps")
-    assert main(["embedded", "--quick", "--output", str(tmp_path)]) == 0
-    printed = capsys.readouterr()
-    assert "### Table II" in printed.out
-    assert "### Figure 1" in printed.out
-    assert "MISS" not in printed.out
-    assert (tmp_path / "embedded.md").read_text(encoding="utf-8") == printed.out
-    assert [path.name for path in tmp_path.glob("*.png")] == ["embedded_figure1_two_moons.png"]
-    raw = json.loads((tmp_path / "embedded.json").read_text(encoding="utf-8"))
-    assert [result["name"] for result in raw["small"]] == list(QUICK_SETS)
-    assert all(len(rows) == 2 for r in raw["small"] for rows in r["errors"].values())
-    # The paper's figure on the first two splits of USPS, g and f tuned on the test labels.
-    assert np.mean(raw["small"][0]["errors"]["laperls f tuned"]) < 15

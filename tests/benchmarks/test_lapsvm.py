@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Callable
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from benchmarks.__main__ import main
 from benchmarks.lapsvm import paper
 from benchmarks.lapsvm.command import methods_of
 from benchmarks.lapsvm.descents import Descent, descend, mean_descent
@@ -21,7 +15,6 @@ from benchmarks.lapsvm.figures import ERROR_FIGURES, settled_at
 from benchmarks.lapsvm.limits import NOTES, accuracy_loss, check_all
 from benchmarks.lapsvm.memory import MemoryUse
 from benchmarks.lapsvm.methods import METHODS, STOPS, MethodRun, run_method
-from benchmarks.lapsvm.moons import SHOWN, run_moons
 from benchmarks.lapsvm.problems import PROBLEMS, Problem
 from benchmarks.lapsvm.protocol import cross_validation_splits, official_splits, stratified_folds
 from benchmarks.lapsvm.report import SetResult, all_tables
@@ -30,10 +23,8 @@ from benchmarks.lapsvm.spread import spread_table
 from benchmarks.shared.checks import Check
 from benchmarks.shared.data import Data
 from benchmarks.shared.kernels import gaussian
-from benchmarks.shared.labels import draw_covering, error_rate, macro_error_rate
-from benchmarks.shared.measuring import resident_bytes
-from benchmarks.shared.stats import Stat, with_paper
-from benchmarks.shared.tables import Table
+from benchmarks.shared.labels import error_rate, macro_error_rate
+from benchmarks.shared.stats import Stat
 
 # Points of each class, as the sets of the paper have them.
 G50C, PCMAC = (275, 275), (961, 985)
@@ -120,19 +111,6 @@ def test_official_splits_keep_the_test_part() -> None:
     assert not np.array_equal(splits[0].validation, splits[1].validation)
 
 
-def test_draw_covering_takes_every_point_when_asked_for_all() -> None:
-    y = classes((3, 3))
-    pool = np.arange(6)
-    assert_array_equal(draw_covering(pool, y, 6, np.random.default_rng(0)), pool)
-
-
-@pytest.mark.parametrize("size", [1, 7])
-def test_draw_covering_refuses_what_cannot_be_drawn(size: int) -> None:
-    y = classes((3, 3))
-    with pytest.raises(ValueError, match=rf"size={size} .*from 2 to 6"):
-        draw_covering(np.arange(6), y, size, np.random.default_rng(0))
-
-
 def test_two_class_versions_have_the_splits_of_the_classes() -> None:
     data = Data(np.zeros((2007, 1)), classes(USPST))
     ten, two = PROBLEMS["uspst"], PROBLEMS["uspstb"]
@@ -159,28 +137,6 @@ def test_stat_is_the_sample_deviation() -> None:
     assert Stat.of([3.0]) == (3.0, 0.0)
     with pytest.raises(ValueError, match="one value at least"):
         Stat.of([])
-
-
-def test_beside_leaves_out_what_is_not_known() -> None:
-    ours, theirs = Stat(1.0, 0.25), Stat(2.0, 0.5)
-    assert with_paper(ours, theirs) == "1.00 (0.25) [2.00 (0.50)]"
-    assert with_paper(ours, None) == "1.00 (0.25)"
-    assert with_paper(None, theirs, 1) == "- [2.0 (0.5)]"
-
-
-def test_table_is_aligned_markdown() -> None:
-    table = Table("T", ["a", "long"], [["x|y", "1"]], ["note"])
-    assert table.render().splitlines() == [
-        "### T",
-        "",
-        "| a    | long |",
-        "|------|------|",
-        "| x\\|y | 1    |",
-        "",
-        "note",
-    ]
-    with pytest.raises(ValueError, match=r"row of 'T' has 1 cells for 2 columns"):
-        Table("T", ["a", "b"], [["1"]]).render()
 
 
 def test_every_set_has_parameters_and_figures_of_the_paper() -> None:
@@ -270,10 +226,6 @@ def test_limits(what: str, met: dict[str, Check], missed: dict[str, Check]) -> N
     assert missed[what].passed is False
 
 
-def test_losses_are_shown_with_those_of_the_paper() -> None:
-    assert early_error(1.0)["loss of accuracy, PCG [Mixed Check]"].paper == "+1.89 points"
-
-
 def test_spread_counts_the_seeds_within_the_limit() -> None:
     table = spread_table({"g50c": [6.0, 6.6, 7.0]}, {"g50c": "G50C"})
     assert table.rows == [["G50C", "6.53 (0.50)", "6.16", "0.44", "2 of 3"]]
@@ -284,10 +236,6 @@ def test_notes_are_about_checks_that_exist() -> None:
     results = [result_of(problem, runs, lu=[1.0], products=[1.0]) for problem in PROBLEMS.values()]
     known = {check.what for check in check_all(results, MemoryUse(1, 1, 1, 1, 1, 1.0))}
     assert set(NOTES) <= known
-
-
-def test_resident_memory_is_of_this_process() -> None:
-    assert 2**24 < resident_bytes("VmRSS") <= resident_bytes("VmHWM") < 2**36
 
 
 # Runs
@@ -358,59 +306,6 @@ def test_mean_path_continues_short_curves() -> None:
     assert [settled_at(mean, within) for within in (0.5, 1.0, 2.0)] == [3, 2, 1]
 
 
-def test_moons_settle_within_some_iterations() -> None:
-    moons = run_moons(n_iter=30)
-    assert len(moons.maps) == len(SHOWN) + 1
-    assert moons.errors[-1] == 0
-    # The paper's example is perfect after 4 iterations.
-    assert 1 < moons.settled <= 8
-    assert moons.maps["Optimal solution"].shape == (150, 150)
-    close = np.abs(moons.maps["25 PCG iterations"] - moons.maps["Optimal solution"]).max()
-    assert close < np.abs(moons.maps["1 PCG iteration"] - moons.maps["Optimal solution"]).max() / 5
-
-
-@pytest.mark.slow
-def test_quick_run_on_g50c(
-    archive: Callable[[str], Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    pytest.importorskip("matplotlib")
-    archive("g50c")
-    options = ["--quick", "--spread", "1", "--sets", "g50c", "--output", str(tmp_path)]
-    assert main(["lapsvm", *options]) == 0
-    printed = capsys.readouterr()
-    for number in range(2, 8):
-        assert f"### Table {number}:" in printed.out
-    assert "split 2 of 2" in printed.err
-    assert "means of the protocol" in printed.out
-    assert (tmp_path / "lapsvm.md").read_text(encoding="utf-8") == printed.out
-    assert {path.name for path in tmp_path.glob("*.png")} == {
-        "figure03_two_moons.png",
-        "figure04_two_moons_stopping.png",
-        "figure05_g50c.png",
-        "figure13_14_stopping_values.png",
-    }
-    raw = json.loads((tmp_path / "lapsvm.json").read_text(encoding="utf-8"))
-    outcomes = raw["sets"]["g50c"]["outcomes"]
-    assert set(outcomes) == set(METHODS)
-    assert all(len(runs) == 2 - METHODS[name].precise for name, runs in outcomes.items())
-    newton, exact = outcomes["newton"], outcomes["exact"]
-    assert [run["errors"] for run in newton] == [run["errors"] for run in exact]
-    row = re.search(r"LapSVM Primal \(Newton\) *\| ([\d.]+) \(", printed.out)
-    assert row is not None
-    assert float(row[1]) == pytest.approx(
-        np.mean([run["errors"]["U"] for run in newton]), abs=0.005
-    )
-
-
-def test_facemit_is_shown_by_its_best_stop_and_explained() -> None:
-    runs = {name: [outcome()] for name in ("svm", *STOPS)}
-    table = next(
-        t for t in all_tables([result_of(PROBLEMS["facemit"], runs)]) if "Table 4" in t.title
-    )
-    assert [row[1] for row in table.rows] == ["SVM", "PCG [Stability Check]"]
-    assert "one labelled point per class" in table.notes[0]
-
-
 def test_slow_methods_have_one_split_of_a_large_set() -> None:
     large, small = PROBLEMS["mnist3vs8"], PROBLEMS["uspst"]
     assert {"newton", "dual"} <= set(methods_of(large, first=True))
@@ -432,7 +327,3 @@ def test_a_method_with_fewer_splits_says_so_and_the_exact_one_is_judged() -> Non
         ["LapSVM exact (auto)", "2.00 (0.00)"],
         ["PCG [Mixed Check]", "2.20 (0.00) [2.11 (0.06)]"],
     ]
-
-
-def test_tables_of_nothing_are_empty() -> None:
-    assert all(len(table.rows) == 0 for table in all_tables([]))

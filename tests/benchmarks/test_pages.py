@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from benchmarks.__main__ import BENCHMARKS, main
-from benchmarks.all.command import pieces_table, run_all
+from benchmarks.all.command import run_all
 from benchmarks.all.running import Pieces, State
 from benchmarks.pages.command import import_results
 from benchmarks.pages.short import in_short
 from benchmarks.pages.writing import all_pages, merge, page_text, pieces_of, read_templates
 from benchmarks.shared.measured import DOCS, KEPT, StoredResult, read_results
-from benchmarks.shared.pieces import LONGEST, PIECES, QUICK, Piece
+from benchmarks.shared.pieces import PIECES, QUICK, Piece
 from benchmarks.shared.run import RunInfo
 from benchmarks.shared.tables import Table
 
@@ -36,11 +36,6 @@ def test_every_benchmark_has_its_pieces() -> None:
     assert [piece.command for piece in QUICK] == [f"{piece.name} --quick" for piece in QUICK]
     assert {piece.name for piece in QUICK} == suites
     assert len({piece.name for piece in PIECES}) == len(PIECES)
-
-
-def test_pieces_are_short_enough() -> None:
-    assert max(piece.minutes for piece in PIECES) <= LONGEST
-    assert sum(piece.minutes for piece in QUICK) <= 15
 
 
 @pytest.mark.parametrize("piece", [*PIECES, *QUICK], ids=lambda piece: piece.command)
@@ -141,60 +136,6 @@ def test_another_command_is_another_measurement(tmp_path: Path) -> None:
     assert not (tmp_path / "one" / "kept.jsonl").exists()
 
 
-def test_a_piece_without_a_result_does_not_stop_the_others(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def only_two(work: Path) -> None:
-        if work.name == "two":
-            (work / "page.json").write_text(json.dumps(result()), encoding="utf-8")
-
-    pieces = Pieces(tmp_path, starter(only_two)[0])
-    assert run_all(pieces, [ONE, TWO], None) == 1
-    assert pieces.status(TWO).state is State.DONE
-    assert "Without a result, for what they said above: one." in capsys.readouterr().err
-
-
-def test_no_piece_is_begun_that_the_time_is_too_short_for(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    start, calls = starter()
-    assert run_all(Pieces(tmp_path, start), [TWO, ONE], 2.5) == 0
-    assert [call[0] for call in calls] == ["reading"]
-    assert "Not begun, for time: two." in capsys.readouterr().err
-
-
-def test_pieces_are_listed_with_state_and_forecast(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    pieces = Pieces(tmp_path, starter()[0])
-    pieces.run(ONE)
-    table = pieces_table([pieces.status(ONE), pieces.status(TWO)])
-    assert [row[1:3] for row in table.rows] == [["done 2026-01-02", "0.0"], ["-", "3.0"]]
-    assert table.notes == ["3 minutes of two quiet cores are left to run."]
-    assert main(["all", "--list", "--output", str(tmp_path)]) == 0
-    printed = capsys.readouterr().out
-    assert all(piece.name in printed for piece in PIECES)
-    assert list(tmp_path.iterdir()) == [*tmp_path.glob("one*")]
-
-
-def test_an_unknown_piece_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["all", "iris", "--output", str(tmp_path)]) == 2
-    assert "No piece is called iris. `--list` shows the pieces." in capsys.readouterr().err
-
-
-@pytest.mark.slow
-def test_a_piece_runs_in_a_process_of_its_own(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    pytest.importorskip("polars")
-    piece = Piece("little", "reading --rows 3000 --columns 2 --quick", 1)
-    assert Pieces(tmp_path).run(piece)
-    kept = StoredResult.of(json.loads((tmp_path / "little.json").read_text(encoding="utf-8")))
-    assert kept.run.command == "python -m benchmarks reading --rows 3000 --columns 2 --quick"
-    assert kept.tables[0].rows[0][0] == "300"
-    assert capfd.readouterr().out == ""
-
-
 # Pages
 
 
@@ -232,14 +173,6 @@ def test_finished_pieces_are_taken_over_without_what_is_raw(tmp_path: Path) -> N
     assert path.name == "reading.json"
     assert set(json.loads(path.read_text(encoding="utf-8"))) == {"piece", "run", "tables"}
     assert read_results(tmp_path / "kept")["reading"].run == RUN
-
-
-def test_nothing_to_take_over_is_reported(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["pages", "--take", str(tmp_path), "--output", str(tmp_path)]) == 1
-    assert "run `python -m benchmarks all` first" in capsys.readouterr().err
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_pages_are_those_of_the_results(tmp_path: Path) -> None:

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from benchmarks.__main__ import main
-from benchmarks.peers import command
 from benchmarks.peers.adapters import CONTENDERS, Contender, Task
-from benchmarks.peers.command import available, measured, table_of
+from benchmarks.peers.command import measured, table_of
 from benchmarks.shared.known import Answer
 from tests.helpers.data import two_clouds
 
@@ -63,36 +58,3 @@ def test_a_method_that_fails_is_counted(clouds: tuple[np.ndarray, np.ndarray]) -
     assert table.header == ["library", "method", "1 per class", "s"]
     assert table.rows == [["Other", "m n", "7.0 (0.0), 1 failed", "1.00"]]
     assert table.notes[1] == "- Other m n: ValueError: no such graph."
-
-
-def test_a_library_that_is_missing_is_left_out(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr("benchmarks.peers.adapters.find_spec", lambda name: None)
-    chosen = available(("GraphLearning", "scikit-learn"))
-    assert {one.library for one in chosen} == {"scikit-learn"}
-    told = capsys.readouterr().err
-    assert told.count("GraphLearning is left out") == 1
-    assert "python -m pip install graphlearning" in told
-
-
-def test_a_run_continues_only_if_asked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, clouds: tuple[np.ndarray, np.ndarray]
-) -> None:
-    calls = []
-
-    def first_class(task: Task) -> np.ndarray:
-        calls.append(len(task.known))
-        return np.zeros(len(task.y), dtype=np.int64)
-
-    monkeypatch.setattr(command, "CONTENDERS", (Contender("lapwing", "zero", first_class),))
-    monkeypatch.setattr(command, "sampled", lambda name, most: clouds)
-    options = ["peers", "--sets", "g50c", "--draws", "2", "--output", str(tmp_path)]
-    assert main(options) == 0
-    assert sorted(calls) == [2, 2, 6, 6, 20, 20]
-    kept = json.loads((tmp_path / "peers.json").read_text(encoding="utf-8"))
-    assert len(kept["answers"]) == 6
-    assert main([*options, "--resume"]) == 0
-    assert len(calls) == 6
-    assert main(options) == 0
-    assert len(calls) == 12

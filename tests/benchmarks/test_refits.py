@@ -5,14 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmarks.refits import command
-from benchmarks.refits.command import Spent, check_all, measure_left_out, measure_updates, problem
+from benchmarks.refits.command import Spent, check_all, problem
 
 THREADS = Spent("S3VC", 1.0, 4.0)
-
-
-def test_times_are_reported_in_fits() -> None:
-    assert Spent("LapRLS", 0.5, 2.0).fits == 4.0
 
 
 @pytest.mark.parametrize(
@@ -33,24 +28,8 @@ def test_what_is_expected(
     assert [check.what for check in checks if not check.passed] == missed
 
 
-def test_only_some_draws_have_a_limit() -> None:
-    checks = check_all([Spent("LapSVC", 1.0, 9.0)], [], [], THREADS)
-    assert [check.what for check in checks] == ["4 threads, S3VC"]
-
-
 def test_problems_have_labels_of_all_classes() -> None:
     X, y, truth = problem(60, 3)
     assert X.shape == (60, 20)
     assert np.bincount(y[y >= 0]).tolist() == [10, 10, 10]
     np.testing.assert_array_equal(y[y >= 0], truth[y >= 0])
-
-
-def test_small_measurements(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(command, "REPEATED", ("LapRLS",))
-    (left_out,) = measure_left_out(30, 1)
-    assert left_out.what == "LapRLS"
-    assert left_out.fit > 0
-    updates = measure_updates((120, 130))
-    points = ["120 points"] * 3 + ["130 points"]
-    assert [update.what.split(", ")[1] for update in updates] == points
-    assert not command.FITS["LapRLS"].updatable

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.lapsvm.drawings import DRAWINGS, drawings_table
+from benchmarks.lapsvm.drawings import DRAWINGS
 from benchmarks.shared.checks import Check, limits_table, meets_limit
 from benchmarks.shared.data import standardized
 from benchmarks.shared.files import Lines, read_json, write_whole
@@ -75,14 +75,6 @@ def test_half_a_file_is_never_read(tmp_path: Path) -> None:
     write_whole(path, '{"run": [1, 2]}')
     assert read_json(path) == {"run": [1, 2]}
     assert [one.name for one in tmp_path.iterdir()] == ["a.json"]
-
-
-def test_a_write_that_fails_leaves_the_old_file(tmp_path: Path) -> None:
-    path = tmp_path / "a.json"
-    write_whole(path, "1")
-    with pytest.raises(UnicodeEncodeError):
-        write_whole(path, "\ud800")
-    assert path.read_text(encoding="utf-8") == "1"
 
 
 def test_lines_go_on_after_the_last_whole_one(tmp_path: Path) -> None:
@@ -155,11 +147,6 @@ def test_parts_are_joined() -> None:
     assert join([nothing], raw={}) == 1
 
 
-def test_what_is_not_known_of_a_run_is_said() -> None:
-    run = RunInfo("python -m benchmarks page", "2026-01-02", None, "2 cores", None, None, {})
-    assert run.describe() == "2026-01-02; 2 cores; versions and load not recorded"
-
-
 # Draws of labels, and images
 
 
@@ -174,11 +161,6 @@ def test_every_drawing_covers_all_classes(name: str) -> None:
         assert set(labels[drawn]) == {0, 1, 2, 3}
         if name == "two per class":
             assert np.bincount(labels[drawn]).tolist() == [2, 2, 2, 2]
-
-
-def test_drawings_are_shown_beside_the_paper() -> None:
-    table = drawings_table({"two per class": [10.0, 12.0]})
-    assert table.rows == [["two per class", "2", "11.00 (1.41) [10.54 (2.03)]"]]
 
 
 def test_images_are_standardised_one_by_one() -> None:

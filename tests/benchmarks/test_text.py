@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import time
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from benchmarks.__main__ import main
 from benchmarks.shared.known import Answer
-from benchmarks.shared.measuring import OverTimeError, within
-from benchmarks.text import command
-from benchmarks.text.command import best, drawn, installed, measured, table_of
-from benchmarks.text.contenders import ON_TABLES, ON_TEXTS, ON_WORDS, Contender, Documents
+from benchmarks.text.command import best, drawn, measured, table_of
+from benchmarks.text.contenders import ON_TABLES, ON_TEXTS, ON_WORDS, Documents
 from benchmarks.text.documents import LEAST_WORDS, Texts, docstrings, weighted, without_names
 from benchmarks.text.mixed import NOTE, OTHERS, mixed_table
-from benchmarks.text.sources import Source
 
 TOPICS = ("matrix rank factor solve", "tree leaf root branch", "wave tone pitch filter")
 ON_FRAMES = {**ON_TABLES, **ON_TEXTS}
@@ -45,15 +38,6 @@ def made_up(n: int = 60) -> tuple[list[str], np.ndarray]:
 def topics() -> tuple[Documents, np.ndarray]:
     texts, y = made_up()
     return Documents(weighted(texts)), y
-
-
-def slow(X: object, y: np.ndarray) -> np.ndarray:
-    while True:
-        time.sleep(0.001)
-
-
-def first_class(X: object, y: np.ndarray) -> np.ndarray:
-    return np.zeros(len(y), dtype=np.int64)
 
 
 # Documents
@@ -94,19 +78,6 @@ def test_every_method_answers(name: str, topics: tuple[Documents, np.ndarray]) -
     assert found.seconds > 0
 
 
-def test_methods_whose_package_is_not_installed_are_left_out(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    some = {
-        "there": Contender(first_class, packages=("numpy",)),
-        "absent": Contender(first_class, packages=("numpy", "no_such_package")),
-    }
-    assert list(installed(some, None)) == ["there"]
-    assert capsys.readouterr().err == "absent: left out, for no_such_package is not installed\n"
-    assert list(installed(some, ["absent"])) == []
-    assert capsys.readouterr().err.startswith("absent: left out")
-
-
 # The mixed table
 
 
@@ -115,16 +86,6 @@ def mixed() -> tuple[Documents, np.ndarray]:
     texts, y = made_up(300)
     frame, truth = mixed_table(300, Texts(texts, y, TOPICS))
     return Documents(frame), truth
-
-
-def test_the_mixed_table_is_always_the_same(mixed: tuple[Documents, np.ndarray]) -> None:
-    frame, truth = mixed[0].X, mixed[1]
-    assert list(frame.columns) == [NOTE, *OTHERS]
-    texts, y = made_up(300)
-    again, codes = mixed_table(300, Texts(texts, y, TOPICS))
-    assert again.equals(frame)
-    assert (codes == truth).all()
-    assert len(mixed_table(40, Texts(texts, y, TOPICS))[0]) == 40
 
 
 def test_every_column_of_the_mixed_table_depends_on_the_class(
@@ -153,32 +114,6 @@ def test_methods_answer_from_their_columns(name: str, mixed: tuple[Documents, np
 
 
 # Limits
-
-
-def test_what_takes_too_long_is_ended() -> None:
-    with pytest.raises(OverTimeError), within(0.01):
-        slow(None, np.zeros(1))
-    with within(0.01):
-        pass
-    time.sleep(0.02)  # nothing rings afterwards
-
-
-def test_slow_methods_are_left_out_and_a_stopped_run_goes_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    texts, truth = made_up()
-    two = {"slow": Contender(slow), "first": Contender(first_class)}
-    made = Source(lambda most: (weighted(texts), truth), two)
-    monkeypatch.setattr(command, "SOURCES", {"made up": made})
-    options = ["text", "--draws", "2", "--limit", "0.02", "--output", str(tmp_path)]
-    assert main(options) == 0
-    kept = json.loads((tmp_path / "text.json").read_text(encoding="utf-8"))
-    failed = [one["failed"] for one in kept["answers"] if one["method"] == "slow"]
-    assert failed == ["stopped after 0.02 s", "not begun: a fit before took over 0.02 s"] * 3
-    assert {one["error"] for one in kept["answers"] if one["method"] == "slow"} == {None}
-    assert "slow | -" in capsys.readouterr().out.replace("  ", "")
-    monkeypatch.setattr(command, "measured", pytest.fail)  # nothing is measured again
-    assert main([*options, "--resume"]) == 0
 
 
 # Tables

@@ -23,8 +23,7 @@ from benchmarks.volumes.problems import (
     prior_of,
 )
 from benchmarks.volumes.records import Record, gather, read
-from benchmarks.volumes.scaling import run_here, scaling_table, sheets
-from lapwing.solvers.graph.registry import PARTITIONS, share_arrays
+from lapwing.solvers.graph.registry import PARTITIONS
 
 TASK = Task("mnist", 1, 0)
 
@@ -165,15 +164,3 @@ def test_the_mean_of_all_sets_is_judged_where_each_is() -> None:
     assert compare_flow([*made, *few]).rows[-1][-1] == "too few draws"
     worse = [replace(r, error=r.error + 0.1 * (r.method == "flow")) for r in more]
     assert compare_flow([*made, *worse]).rows[-1][-1] == "MISS"
-
-
-def test_scaling_parts_synthetic_points_and_counts_what_it_takes() -> None:
-    X, y = sheets(600, 4)
-    assert X.shape == (600, 16)
-    assert set(y) == {0, 1, 2, 3}
-    found = run_here("600:4")
-    assert found.products > 0
-    arrays = share_arrays(600, 4, exact=True) * 4 * 600 * 4
-    assert arrays < found.forecast_bytes < arrays + 600 * 1000  # and the graph
-    assert 0 <= found.error < 75
-    assert scaling_table([found]).rows[0][0] == "600 x 4"
