@@ -88,17 +88,19 @@ def _power(base: Array, degree: float) -> Array:
     return result
 
 
-def _poly(a: _Operand, b: _Operand, kernel: Kernel) -> Array:
+def _affine(a: _Operand, b: _Operand, kernel: Kernel) -> Array:
     block = _dot(a, b)
     block *= kernel.gamma_in_units
     block += kernel.coef0
-    return _power(block, kernel.degree)
+    return block
+
+
+def _poly(a: _Operand, b: _Operand, kernel: Kernel) -> Array:
+    return _power(_affine(a, b, kernel), kernel.degree)
 
 
 def _sigmoid(a: _Operand, b: _Operand, kernel: Kernel) -> Array:
-    block = _dot(a, b)
-    block *= kernel.gamma_in_units
-    block += kernel.coef0
+    block = _affine(a, b, kernel)
     return np.tanh(block, out=block)
 
 
@@ -456,10 +458,12 @@ def make_kernel(
 ) -> Kernel:
     """Resolve a kernel's parameters on the training points X.
 
+    Ranges of numbers are checked by the estimators.
+
     Raises
     ------
     ValueError
-        If the kernel is unknown or a parameter is out of range.
+        If a name is unknown, or the points are too small in scale for a finite gamma.
     """
     if callable(kernel):
         return Kernel(kernel)
@@ -476,12 +480,6 @@ def make_kernel(
             known = ", ".join(repr(name) for name in WIDTHS)
             raise ValueError(f"gamma={gamma!r} is not known. Use {known}, 'auto' or a number > 0.")
         gamma = WIDTHS[gamma] * scale_gamma(X) if gamma in WIDTHS else 1.0 / X.shape[1]
-    elif not (math.isfinite(gamma) and gamma > 0):
-        raise ValueError(f"gamma={gamma!r} must be a finite number > 0, or 'scale'.")
-    if not (math.isfinite(degree) and degree > 0):
-        raise ValueError(f"degree={degree!r} must be a number > 0.")
-    if not math.isfinite(coef0):
-        raise ValueError(f"coef0={coef0!r} must be finite.")
     if not math.isfinite(gamma):
         raise ValueError(
             f"gamma={gamma:g} overflows: the features are too small in scale. Scale them, e.g. by "

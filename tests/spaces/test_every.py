@@ -27,8 +27,8 @@ def _few_rows_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     def few(n: int, row_bytes: int, budget: int = 0) -> Any:
         return _arrays.row_blocks(n, row_bytes, budget=3 * 8 * N)
 
-    for module in ("spaces.full", "spaces.systems"):
-        monkeypatch.setattr(f"lapwing.{module}.row_blocks", few)
+    for module in ("block_operator", "systems"):
+        monkeypatch.setattr(f"lapwing.spaces.{module}.row_blocks", few)
     monkeypatch.setattr("lapwing.spaces.systems.BLOCK_BYTES", 3 * 8 * N)
     limits = ("kernels.BLOCK_BYTES", "kernels.DISK_BLOCK_BYTES")
     for name in (*limits, "spaces.block_operator.DISK_BLOCK_BYTES"):

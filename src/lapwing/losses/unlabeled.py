@@ -68,21 +68,30 @@ class GaussianBump(UnlabeledLoss):
         return replace(self, a=self.a + 2 * self.s * variance)
 
 
+class _NearerHinge:
+    """Hinge for the nearer label, convolved with a Gaussian unless the variance is 0.
+
+    With r(t) = max(0, t) it is r(1 + f) - 2 r(f) + r(f - 1), so its smoothing is that of r.
+    """
+
+    variance: Array | float = 0.0
+
+    def value(self, f: Array) -> Array:
+        return _second_difference(smooth_ramp, f, self.variance)
+
+    def derivative(self, f: Array) -> Array:
+        return -np.sign(f) * _second_difference(smooth_step, f, self.variance)
+
+    def curvature(self, f: Array) -> Array:
+        return _second_difference(smooth_pulse, f, self.variance)
+
+
 @dataclass(frozen=True)
-class SymmetricHinge(UnlabeledLoss):
+class SymmetricHinge(_NearerHinge, UnlabeledLoss):
     """max(0, 1 - |f|): the hinge for the nearer label."""
 
     kind: ClassVar[Kind] = Kind.KINKED
     formula: ClassVar[str] = "max(0, 1 - abs(f))"
-
-    def value(self, f: Array) -> Array:
-        return _second_difference(smooth_ramp, f, 0.0)
-
-    def derivative(self, f: Array) -> Array:
-        return -np.sign(f) * _second_difference(smooth_step, f, 0.0)
-
-    def curvature(self, f: Array) -> Array:
-        return _second_difference(smooth_pulse, f, 0.0)
 
     @property
     def label_loss(self) -> Hinge:
@@ -100,23 +109,11 @@ class SymmetricHinge(UnlabeledLoss):
 
 
 @dataclass(frozen=True, eq=False)
-class SmoothedSymmetricHinge(UnlabeledLoss):
-    """Symmetric hinge convolved with a Gaussian, without smoothing if the variance is 0.
-
-    With r(t) = max(0, t) it is r(1 + f) - 2 r(f) + r(f - 1), so its smoothing is that of r.
-    """
+class SmoothedSymmetricHinge(_NearerHinge, UnlabeledLoss):
+    """Symmetric hinge convolved with a Gaussian, without smoothing if the variance is 0."""
 
     variance: Array | float
     kind: ClassVar[Kind] = Kind.SMOOTH
-
-    def value(self, f: Array) -> Array:
-        return _second_difference(smooth_ramp, f, self.variance)
-
-    def derivative(self, f: Array) -> Array:
-        return -np.sign(f) * _second_difference(smooth_step, f, self.variance)
-
-    def curvature(self, f: Array) -> Array:
-        return _second_difference(smooth_pulse, f, self.variance)
 
     def smoothed(self, variance: Array | float) -> SmoothedSymmetricHinge:
         return SmoothedSymmetricHinge(self.variance + variance)

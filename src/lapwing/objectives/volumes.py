@@ -24,10 +24,9 @@ for s to 0 it is s/2 times the weight of the cut edges.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol, Self
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -35,66 +34,15 @@ import scipy.sparse as sp
 from lapwing._arrays import Array
 from lapwing.classes.decoding import predict_codes
 from lapwing.graphs.base import CSR
+from lapwing.graphs.diffusion import Diffusion
 from lapwing.linalg import column_dot
 from lapwing.problem import Problem
 
 CLAMP = 10.0  # a: weight of a label relative to the shares of its point, as in the prototype
 
 
-class GraphOperator(Protocol):
-    """Operations required of a graph, such as `lapwing.graphs.diffusion.Diffusion`."""
-
-    @property
-    def n_points(self) -> int: ...
-
-    @property
-    def dtype(self) -> np.dtype[Any]: ...
-
-    @property
-    def nbytes(self) -> int:
-        """Memory of W in bytes."""
-
-    @property
-    def degrees(self) -> Array:
-        """W 1."""
-
-    @property
-    def masses(self) -> Array:
-        """D, positive."""
-
-    @property
-    def component_labels(self) -> Array:
-        """Number of the connected component of each point."""
-
-    @property
-    def ordered(self) -> tuple[Array, Self]:
-        """An order of the points in which neighbours are close, and the reordered graph."""
-
-    def neighbors(self, F: Array) -> Array:
-        """Compute W F."""
-
-    def laplacian(self, F: Array) -> Array:
-        """Compute L F."""
-
-    def walk(self, F: Array) -> Array:
-        """Compute D^-1 W F."""
-
-    def shifted(
-        self, diagonal: Array, s: float, held: Array | None = None
-    ) -> Callable[[Array], Array]:
-        """Return the product with diag + sL, of which some rows are set to 0."""
-
-    def vote(self, shares: Array | CSR, rows: Array) -> Array:
-        """Compute the mean shares of the neighbours of some points."""
-
-    def cuts(self, codes: Array, n_classes: int) -> Array:
-        """Compute the sum of the edge weights between each pair of classes."""
-
-    def cut(self, codes: Array) -> float:
-        """Compute the sum of the weights of the edges between points of different classes."""
-
-    def restrict(self, rows: Array) -> Self:
-        """Return the subgraph of some points."""
+GraphOperator: TypeAlias = Diffusion
+"""Graph of the solvers, which only apply it."""
 
 
 class Scale(NamedTuple):

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 from scipy.sparse.linalg import LinearOperator
 
-from lapwing._arrays import DISK_BLOCK_BYTES, Array, Matrix
+from lapwing._arrays import DISK_BLOCK_BYTES, Array, Matrix, is_sparse, row_blocks
 from lapwing._host.memory import require_memory
 from lapwing._rows import Rows, blocks_of
 from lapwing.linalg import summed, summed_gram
@@ -110,6 +110,43 @@ class RowFeatures(BlockOperator):
         for rows, block in self.blocks():
             found[rows] = block[:, columns]
         return found
+
+
+class DesignSpace:
+    """Base of spaces with a design Phi (n, m) for products: an array, sparse or an operator."""
+
+    @property
+    @abstractmethod
+    def features(self) -> Any:
+        """Phi: ndarray, sparse or an operator of shape (n, m)."""
+
+    @property
+    def n_points(self) -> int:
+        return int(self.features.shape[0])
+
+    @property
+    def n_coef(self) -> int:
+        return int(self.features.shape[1])
+
+    @property
+    def dtype(self) -> Any:
+        return self.features.dtype
+
+    def values(self, coef: Array) -> Any:
+        return self.features @ coef
+
+    def blocks(self) -> Iterator[tuple[slice, Array]]:
+        features = self.features
+        if isinstance(features, LinearOperator):
+            yield from features.blocks()
+            return
+        for rows in row_blocks(self.n_points, 8 * self.n_coef):
+            block = features[rows]
+            yield rows, block.toarray() if is_sparse(block) else block
+
+    def design(self) -> Design:
+        # A is the identity, as the blocks need no further product.
+        return Design(self.blocks, np.asarray, self.n_coef)
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,8 @@ from lapwing._host.memory import require_memory
 from lapwing._rows import PointData
 from lapwing.kernels import Kernel
 from lapwing.linalg import column_dot
-from lapwing.spaces.base import Design, QuadraticSystem, Restriction, Smoothness
+from lapwing.spaces.base import QuadraticSystem, Restriction, Smoothness
+from lapwing.spaces.block_operator import DesignSpace
 from lapwing.spaces.functions import KernelExpansion
 from lapwing.spaces.mapped import full_map
 from lapwing.spaces.systems import expansion_system
@@ -58,7 +59,7 @@ class ComputedKernel(LinearOperator):
 
 
 @dataclass(frozen=True, eq=False)
-class FullKernelSpace:
+class FullKernelSpace(DesignSpace):
     """Space of all expansions over the training points.
 
     Attributes
@@ -86,19 +87,8 @@ class FullKernelSpace:
         return cls(ComputedKernel(kernel, X), kernel, X, rows)
 
     @property
-    def n_points(self) -> int:
-        return int(self.K.shape[0])
-
-    @property
-    def n_coef(self) -> int:
-        return int(self.K.shape[0])
-
-    @property
-    def dtype(self) -> Any:
-        return self.K.dtype
-
-    def values(self, coef: Array) -> Any:
-        return self.K @ coef
+    def features(self) -> Any:
+        return self.K
 
     def represent(self, u: Array) -> Any:
         # Phi = G = K, hence G^-1 Phi'u = u: the preconditioning by K of the LapSVM paper is free.
@@ -128,17 +118,6 @@ class FullKernelSpace:
         if isinstance(K, ComputedKernel):
             return K.formed
         return np.asarray(K.toarray() if is_sparse(K) else K, dtype=np.float64)
-
-    def blocks(self) -> Iterator[tuple[slice, Array]]:
-        if isinstance(self.K, ComputedKernel):
-            yield from self.K.blocks()
-            return
-        for rows in row_blocks(self.n_points, 8 * self.n_points):
-            block = self.K[rows]
-            yield rows, block.toarray() if is_sparse(block) else block
-
-    def design(self) -> Design:
-        return Design(self.blocks, np.asarray, self.n_coef)
 
     def stored(self) -> FullKernelSpace:
         if not isinstance(self.K, ComputedKernel):

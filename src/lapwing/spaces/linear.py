@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -80,9 +79,6 @@ class LinearSpace(Coordinates):
         if u.ndim < 2 or self._shared is None:
             return super().represent(u)
         return self._shared[1] @ u
-
-    def blocks(self) -> Iterator[tuple[slice, Array]]:
-        return self._read.blocks() if is_rows(self.X) else super().blocks()
 
     def stored(self) -> LinearSpace:
         return replace(self, X=self._read.held) if is_rows(self.X) else self

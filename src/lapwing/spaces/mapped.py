@@ -148,9 +148,6 @@ class MappedSpace(Coordinates):
     def features(self) -> Any:
         return self.psi
 
-    def blocks(self) -> Iterator[tuple[slice, Array]]:
-        return self.psi.blocks() if isinstance(self.psi, KernelFeatures) else super().blocks()
-
     def design(self) -> Design:
         return self.psi.design() if isinstance(self.psi, KernelFeatures) else super().design()
 

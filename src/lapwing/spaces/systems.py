@@ -19,7 +19,7 @@ K (D + S) K, with one more product of order n^3 and the square of the condition 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -35,12 +35,11 @@ from lapwing._rows import PointData
 from lapwing.linalg import column_dot, normal_matrix, pivoted_cholesky, spd_factor
 from lapwing.spaces.base import (
     Coefficients,
-    Design,
     Quadratic,
     QuadraticSystem,
     Smoothness,
 )
-from lapwing.spaces.block_operator import is_read
+from lapwing.spaces.block_operator import DesignSpace, is_read
 from lapwing.spaces.functions import FittedFunction
 
 # Columns in a block of a design on disk, which is read twice for each block. With the arrays of
@@ -323,28 +322,8 @@ def kernel_coordinates(K: Array) -> tuple[Array, Lift]:
     return F, Lift(F[pivots], pivots, len(K))
 
 
-class Coordinates:
+class Coordinates(DesignSpace):
     """Base of spaces with G = I: every product is with the design Phi (n, m) or its transpose."""
-
-    @property
-    @abstractmethod
-    def features(self) -> Any:
-        """Phi: ndarray, sparse or an operator of shape (n, m)."""
-
-    @property
-    def n_points(self) -> int:
-        return int(self.features.shape[0])
-
-    @property
-    def n_coef(self) -> int:
-        return int(self.features.shape[1])
-
-    @property
-    def dtype(self) -> Any:
-        return self.features.dtype
-
-    def values(self, coef: Array) -> Any:
-        return self.features @ coef
 
     def represent(self, u: Array) -> Any:
         return self.features.T @ u
@@ -372,16 +351,6 @@ class Coordinates:
         """Compute inner products of new points with the points (n, q) and with themselves (q,)."""
         new = self.coordinates(X)
         return np.asarray(self.features @ new.T, dtype=np.float64), column_dot(new.T, new.T)
-
-    def blocks(self) -> Iterator[tuple[slice, Array]]:
-        features = self.features
-        for rows in row_blocks(self.n_points, 8 * self.n_coef):
-            block = features[rows]
-            yield rows, block.toarray() if is_sparse(block) else block
-
-    def design(self) -> Design:
-        # A is the identity, as the blocks need no computation.
-        return Design(self.blocks, np.asarray, self.n_coef)
 
     def system(
         self, smoothness: Smoothness | None, gamma_A: float, fit_intercept: bool
