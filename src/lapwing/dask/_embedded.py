@@ -202,7 +202,7 @@ def _feature_side(problem: EmbeddedObjective) -> FeatureSide:
     )
     m = space.n_coef
     H.flat[: m * (len(H) + 1) : len(H) + 1] += 1  # the norm of h, once
-    return FeatureSide(system.eliminate(H), H)
+    return system.eliminate(problem.C, H)
 
 
 def _normal_block(

@@ -123,10 +123,10 @@ class EmbeddedSolution(Solution):
         values = np.einsum("lr,rl->l", kernel.rows_at(at, space, rows_of(X, at)), z)
         function = None
         if may_keep(space.n_coef, len(at)):
-            found, z = kernel.eliminated, units.scale * z[:, np.isfinite(values)]
-            coef = found.coef @ z
+            z = units.scale * z[:, np.isfinite(values)]
+            coef = kernel.coef @ z
             coef = coef if isinstance(kernel, FeatureSide) else space.represent(coef)
-            function = space.function(coef, found.intercept @ z + units.level)
+            function = space.function(coef, kernel.intercept @ z + units.level)
         return LeftOutFits(units.plain(values), function)
 
 

@@ -131,7 +131,7 @@ class EmbeddedPath(PathEstimator[EmbeddedPathPrepared]):
         laplacian = prepared.laplacian[0].laplacian
         one = prepared.on(laplacian, space, every)
         plain = self._estimator(C=C)
-        curvature = plain._form(plain._objective(one)).system.eliminated.curvature
+        curvature = plain._form(plain._objective(one)).system.curvature
         ends = np.cumsum([len(pairs.values) for pairs in distinct])
         place = {
             id(pairs): slice(end - len(pairs.values), end)

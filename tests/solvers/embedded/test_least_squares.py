@@ -12,10 +12,7 @@ from lapwing.objectives.embedded import GraphSide, graph_side, spectral_side
 from lapwing.solvers.base import Status
 from lapwing.solvers.embedded.systems import (
     DenseSystem,
-    FeatureSide,
     FeatureSystem,
-    KernelSide,
-    MatrixSide,
     left_out_values,
 )
 from lapwing.spaces.linear import LinearSpace
@@ -49,12 +46,6 @@ def system_of(side: GraphSide, *, features: bool, bias: bool) -> Any:
     return DenseSystem(Z @ Z.T, side, bias)
 
 
-def kernel_of(system: Any, C: float) -> KernelSide:
-    if isinstance(system, DenseSystem):
-        return MatrixSide.of(system, C)
-    return FeatureSide.of(system, C)
-
-
 def removed(side: GraphSide, i: int) -> GraphSide:
     """Another side, of the observations but one."""
     kept = np.arange(len(side.index)) != i
@@ -75,7 +66,7 @@ def test_what_is_left_of_the_kernel_side(
 ) -> None:
     """H, f and b are those of the ridge regression of every vector of the basis."""
     side = graph(1.0, normalized=normalized)
-    found = kernel_of(system_of(side, features=features, bias=bias), C).eliminated
+    found = system_of(side, features=features, bias=bias).eliminate(C)
     assert side.basis is not None
     design = np.hstack([Z, np.ones((N, int(bias)))])
     penalty = np.diag(np.r_[np.ones(M), np.zeros(int(bias))])
@@ -125,7 +116,7 @@ def test_no_digits_are_lost_beside_the_whole_system(
 ) -> None:
     side = graph(mu, normalized=False, lam=lam)
     system = system_of(side, features=features, bias=bias)
-    found = kernel_of(system, C).minimize(side)
+    found = system.eliminate(C).minimize(side)
     whole = system.factor(np.full(N, C))(np.zeros((N, 2)), side.pull).fit
     expected, f = exact(side, C, bias=bias)
     scale = float(np.abs(expected).max())
@@ -140,10 +131,10 @@ def test_no_digits_are_lost_beside_the_whole_system(
 @every_way
 def test_one_elimination_serves_all_labels_and_smoothness(features: bool, bias: bool) -> None:
     first = graph(3.0, normalized=False)
-    kernel = kernel_of(system_of(first, features=features, bias=bias), 5.0)
+    kernel = system_of(first, features=features, bias=bias).eliminate(5.0)
     targets = np.random.default_rng(1).standard_normal((5, 3))
     side = graph(0.2, normalized=False, targets=targets, index=np.array([1, 9, 30, 2, 17]))
-    expected = kernel_of(system_of(side, features=features, bias=bias), 5.0).minimize(side)
+    expected = system_of(side, features=features, bias=bias).eliminate(5.0).minimize(side)
     found = kernel.minimize(side)
     for mine, its in zip(found.state[:3], expected.state[:3], strict=True):
         np.testing.assert_array_equal(mine, its)
@@ -155,9 +146,8 @@ def test_a_wrong_solution_is_reported() -> None:
     """The optimality is measured on the equations, not on what is left of them."""
     side = graph(3.0, normalized=True)
     for features in (False, True):
-        kernel = kernel_of(system_of(side, features=features, bias=True), 5.0)
-        wrong = kernel.eliminated._replace(coef=kernel.eliminated.coef * (1 + 1e-3))
-        result = replace(kernel, eliminated=wrong).minimize(side)
+        kernel = system_of(side, features=features, bias=True).eliminate(5.0)
+        result = replace(kernel, coef=kernel.coef * (1 + 1e-3)).minimize(side)
         assert result.optimality.min() > 1e-6
         assert result.status == Status.PRECISION
 
@@ -173,7 +163,7 @@ def test_left_out_values_are_those_of_the_rest(
     lam: float, features: bool, normalized: bool, bias: bool
 ) -> None:
     side = graph(1.0, normalized=normalized, lam=lam)
-    kernel = kernel_of(system_of(side, features=features, bias=bias), 5.0)
+    kernel = system_of(side, features=features, bias=bias).eliminate(5.0)
     found = left_out_values(kernel, side)
     assert found.reliable.any() or lam == 1e4
     for i in np.flatnonzero(found.reliable):
@@ -185,7 +175,7 @@ def test_left_out_values_are_those_of_the_rest(
 
 def test_values_that_one_label_alone_determines_are_unreliable() -> None:
     side = graph(0.0, normalized=False, lam=1e9)
-    kernel = kernel_of(system_of(side, features=False, bias=False), 1e-3)
+    kernel = system_of(side, features=False, bias=False).eliminate(1e-3)
     assert not left_out_values(kernel, side).reliable[1:-1].any()
     # Two observations of one point hold it together; of equal weights, each for a half.
     pair = spectral_side(side.basis, np.ones(R), INDEX[[0, -1]], np.full(2, 1e9), TARGETS[:2])
@@ -203,7 +193,7 @@ def test_few_of_many_observations_are_unreliable() -> None:
     weights[heavy] = 1e6
     targets = np.random.default_rng(2).standard_normal((N, 1))
     side = spectral_side(basis, np.ones(R), np.arange(N), weights, targets)
-    kernel = kernel_of(system_of(side, features=True, bias=True), 1.0)
+    kernel = system_of(side, features=True, bias=True).eliminate(1.0)
     np.testing.assert_array_equal(np.flatnonzero(~left_out_values(kernel, side).reliable), heavy)
 
 
@@ -215,7 +205,7 @@ def test_any_virtual_labels_are_left_out_too(bias: bool) -> None:
     L = vectors * values @ vectors.T
     free = graph_side(lambda F: L @ F, N, INDEX, SHARES, TARGETS)
     found, expected = (
-        left_out_values(kernel_of(system_of(side, features=False, bias=bias), 5.0), side)
+        left_out_values(system_of(side, features=False, bias=bias).eliminate(5.0), side)
         for side in (free, whole)
     )
     assert found.reliable.all()

@@ -14,10 +14,8 @@ from lapwing.solvers.base import Settings, Solver
 from lapwing.solvers.embedded.systems import (
     DenseSystem,
     EmbeddedResult,
-    FeatureSide,
     FeatureSystem,
     KernelSide,
-    MatrixSide,
     graph_least_squares,
 )
 from lapwing.solvers.embedded.tube import column_threads, tube_regression
@@ -123,13 +121,13 @@ EMBEDDED_METHODS: dict[tuple[str, str], EmbeddedMethod] = {
     ("squared", "matrix"): EmbeddedMethod(
         _least_squares,
         "cholesky",
-        form=lambda one: MatrixSide.of(_dense(one), one.C),
+        form=lambda one: _dense(one).eliminate(one.C),
         knows_labels=False,
     ),
     ("squared", "features"): EmbeddedMethod(
         _least_squares,
         "normal equations",
-        form=lambda one: FeatureSide.of(_features(one), one.C),
+        form=lambda one: _features(one).eliminate(one.C),
         knows_labels=False,
     ),
     ("squared", "operator"): EmbeddedMethod(

@@ -38,7 +38,7 @@ def posterior(kernel: KernelSide, side: GraphSide, rows: Array, given_labels: Ar
     """
     forward, backward = spd_halves(kernel.system(side))
     z = backward(forward(side.pull))
-    twice = 2 * side.energy(z)[0] + column_dot(z, kernel.eliminated.curvature @ z)[0]
+    twice = 2 * side.energy(z)[0] + column_dot(z, kernel.curvature @ z)[0]
     noise = float(max(twice, 0.0) / max(len(side.index) - _constant_is_free(kernel, side), 1))
     half = forward(rows.T)
     variance = np.maximum(given_labels, 0) + column_dot(half, half)
@@ -62,7 +62,7 @@ def covariance(kernel: KernelSide, side: GraphSide, points: Array, lam: float) -
 
 def _constant_is_free(kernel: KernelSide, side: GraphSide) -> bool:
     """Return whether adding a constant to f and g leaves the regularisers unchanged."""
-    H, r = kernel.eliminated.curvature, len(side.curvature)
+    H, r = kernel.curvature, len(side.curvature)
     n = r if side.basis is None else len(side.basis)
     ones = side.adjoint(np.ones((n, 1)))
     cost = column_dot(ones, H @ ones + side.smoothness(ones))[0]

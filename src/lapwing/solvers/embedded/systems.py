@@ -81,17 +81,6 @@ class Move(NamedTuple):
         return Move(fit, self.residual[:, j : j + 1], self.alpha[:, j : j + 1])
 
 
-class Elimination(NamedTuple):
-    """Elimination of f and b for virtual labels g = basis z, which leaves 1/2 z'Hz."""
-
-    curvature: Array  # (r, r) H, without the graph side; singular if b makes constants free
-    coef: Array  # (m, r): the coefficients of f are coef z
-    intercept: Array  # (r,): b = intercept' z
-    # Function for the variances (q,) of f at new points, given z. Its arguments are the kernel
-    # values (n, q) and (q,) of new points in a dense system, or coordinates (m, q) with features.
-    variance: Callable[..., Array]
-
-
 class StepSolver(Protocol):
     """Solver of a factored problem."""
 
@@ -140,9 +129,10 @@ class DenseSystem:
         """Compute |f|^2 of each column."""
         return np.maximum(column_dot(fit.coef, self.K @ fit.coef), 0)
 
-    def eliminate(self, q: Array) -> Elimination:
-        """Eliminate f and b with load = 0, for q that are not all 0."""
-        W = _weighted_inverse(self.K, q)
+    @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # seen in the optimality
+    def eliminate(self, C: float) -> MatrixSide:
+        """Eliminate f and b; the only step of order n^3."""
+        W = _weighted_inverse(self.K, np.full(self.n_points, float(C)))
         coef, H = self._graph_part(W)
         intercept, bias = np.zeros(len(H)), np.zeros((self.n_points, 1))
         if self.fit_intercept:
@@ -158,7 +148,7 @@ class DenseSystem:
                 spread = spread + (1 - bias[:, 0] @ cross) ** 2 / bias.sum()
             return np.asarray(spread)
 
-        return Elimination(H, coef, intercept, variance)
+        return MatrixSide(H, coef, intercept, variance, self.K, float(C))
 
     def _graph_part(self, W: Callable[[Array], Array]) -> tuple[Array, Array]:
         """Compute W basis and basis' W basis."""
@@ -257,8 +247,11 @@ class FeatureSystem:
         sums = Sums.of(self.space, float(q.sum()))
         return sums.normal_matrix(q, lambda rows: -basis[rows], r, bias=self.fit_intercept)
 
-    def eliminate(self, H: Array) -> Elimination:
-        """Eliminate f and b from a `normal_matrix`, without a load."""
+    @np.errstate(over="ignore", invalid="ignore", divide="ignore")
+    def eliminate(self, C: float, H: Array | None = None) -> FeatureSide:
+        """Eliminate f and b; the only pass over the points, unless `normal_matrix` is given."""
+        if H is None:
+            H = self.normal_matrix(np.full(self.n_points, float(C)))
         m, r = self.space.n_coef, len(self.side.curvature)
         z, own = slice(m, m + r), np.r_[0:m, m + r : len(H)]
         forward, backward = spd_halves(H[np.ix_(own, own)])
@@ -271,7 +264,7 @@ class FeatureSystem:
             spread = forward(np.vstack(with_bias))
             return column_dot(spread, spread)
 
-        return Elimination(H[z, z] - half.T @ half, found[:m], intercept, variance)
+        return FeatureSide(H[z, z] - half.T @ half, found[:m], intercept, variance, H)
 
     def trace(self) -> float:
         """Compute the trace of the kernel matrix, a bound of its norm."""
@@ -326,23 +319,35 @@ EmbeddedSystem: TypeAlias = DenseSystem | FeatureSystem
 
 @dataclass(frozen=True, eq=False)
 class KernelSide(ABC):
-    """The terms of LapERLS that do not depend on the labels and mu, with f and b eliminated.
+    """Terms of LapERLS that do not depend on the labels and mu, with f and b eliminated.
+
+    They are 1/2 z'Hz for virtual labels g = basis z.
 
     Attributes
     ----------
-    eliminated : Elimination
-        Elimination of f and b.
+    curvature : ndarray of shape (r, r)
+        H, without the graph side; singular if b makes constants free.
+    coef : ndarray of shape (m, r)
+        The coefficients of f are coef z.
+    intercept : ndarray of shape (r,)
+        b = intercept' z.
+    variance : callable
+        Function for the variances (q,) of f at new points, given z. Its arguments are the kernel
+        values (n, q) and (q,) of new points for a matrix, or coordinates (m, q) for features.
     expands : bool
         Whether the coefficients of f are its multipliers alpha.
     """
 
     expands: ClassVar[bool] = False
 
-    eliminated: Elimination
+    curvature: Array
+    coef: Array
+    intercept: Array
+    variance: Callable[..., Array]
 
     def system(self, side: GraphSide) -> Array:
         """Return the matrix H + S (r, r)."""
-        return np.asarray(self.eliminated.curvature + side.curvature)
+        return np.asarray(self.curvature + side.curvature)
 
     @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # seen in the optimality
     def graph_coef(self, side: GraphSide) -> Array:
@@ -353,7 +358,7 @@ class KernelSide(ABC):
     def minimize(self, side: GraphSide) -> EmbeddedResult:
         """Solve for the labels of a graph side, all columns at once."""
         z = self.graph_coef(side)
-        fit = Fit(self.eliminated.coef @ z, self.eliminated.intercept @ z, z)
+        fit = Fit(self.coef @ z, self.intercept @ z, z)
         cost, optimality = self._measure(fit, side)
         state = EmbeddedState(fit.coef, fit.intercept, side.values(z))
         value, status = cost / 2 + side.energy(z), checked_status(Status.CONVERGED, optimality)
@@ -382,32 +387,24 @@ class MatrixSide(KernelSide):
 
     Attributes
     ----------
-    problem : DenseSystem
-        Its labels are not used.
+    K : ndarray of shape (n, n)
     C : float
     """
 
-    problem: DenseSystem
-    C: float
-
     expands = True
 
-    @classmethod
-    @np.errstate(over="ignore", invalid="ignore", divide="ignore")
-    def of(cls, problem: DenseSystem, C: float) -> MatrixSide:
-        """Eliminate f and b; the only step of order n^3."""
-        return cls(problem.eliminate(np.full(problem.n_points, float(C))), problem, float(C))
+    K: Array
+    C: float
 
     def rows_at(self, points: Array, space: Any, X: Any) -> Array:
-        found = self.eliminated
-        return np.asarray(self.problem.K[points] @ found.coef + found.intercept)
+        return np.asarray(self.K[points] @ self.coef + self.intercept)
 
     def beyond(self, space: Any, X: Any) -> tuple[Array, Array]:
-        found, (cross, own) = self.eliminated, space.products(X)
-        return cross.T @ found.coef + found.intercept, found.variance(cross, own)
+        cross, own = space.products(X)
+        return cross.T @ self.coef + self.intercept, self.variance(cross, own)
 
     def _measure(self, fit: Fit, side: GraphSide) -> tuple[Array, Array]:
-        f, g = self.problem.K @ fit.coef, side.values(fit.graph_coef)
+        f, g = self.K @ fit.coef, side.values(fit.graph_coef)
         residual = f + fit.intercept - g
         norm = np.maximum(column_dot(fit.coef, f), 0)
         cost = norm + self.C * column_dot(residual, residual)
@@ -426,23 +423,16 @@ class FeatureSide(KernelSide):
 
     equations: Array
 
-    @classmethod
-    @np.errstate(over="ignore", invalid="ignore", divide="ignore")
-    def of(cls, problem: FeatureSystem, C: float) -> FeatureSide:
-        """Eliminate f and b; the only pass over the points."""
-        H = problem.normal_matrix(np.full(problem.n_points, float(C)))
-        return cls(problem.eliminate(H), H)
-
     def rows_at(self, points: Array, space: Any, X: Any) -> Array:
-        return np.asarray(space.coordinates(X) @ self.eliminated.coef + self.eliminated.intercept)
+        return np.asarray(space.coordinates(X) @ self.coef + self.intercept)
 
     def beyond(self, space: Any, X: Any) -> tuple[Array, Array]:
-        found, coordinates = self.eliminated, space.coordinates(X)
-        return coordinates @ found.coef + found.intercept, found.variance(coordinates.T)
+        coordinates = space.coordinates(X)
+        return coordinates @ self.coef + self.intercept, self.variance(coordinates.T)
 
     def of_function(self) -> Array:
         """Return the matrix of the normal equations of (w, b), for regression on given values."""
-        m, r = len(self.eliminated.coef), len(self.eliminated.curvature)
+        m, r = self.coef.shape
         own = np.r_[0:m, m + r : len(self.equations)]
         return np.asarray(self.equations[np.ix_(own, own)])
 
