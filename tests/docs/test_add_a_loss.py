@@ -42,7 +42,7 @@ def test_the_shared_tests_run_over_it(changed: Path) -> None:
         *("the_public_surface_is_the_one_written_out", "registered_parts_go_by_public_names"),
     )
     tests = [
-        "tests/losses/test_labeled.py",
+        "tests/losses/test_every.py",
         "tests/losses/test_checks.py",
         "tests/losses/test_from_outside.py::test_one_line_in_the_registry_is_a_name",
         *(f"tests/test_package.py::test_{name}" for name in names),

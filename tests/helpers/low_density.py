@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import combinations, product
 from typing import Any
@@ -12,6 +13,8 @@ from scipy.optimize import minimize
 from lapwing.losses import GaussianBump, Hinge, Loss, SymmetricHinge, UnlabeledLoss
 from lapwing.objectives.low_density import CenteredFeatures, LowDensityObjective
 from lapwing.spaces.linear import LinearSpace
+from tests.helpers.outside import RoundedHinge
+from tests.helpers.problems import loss_value
 
 # Parameters with which a fit of S3VC takes a quarter of the default time: one descent with a smooth
 # loss. For tests that do not depend on the method.
@@ -90,14 +93,18 @@ def translated(tiny: Tiny) -> Any:
 def value_of(tiny: Tiny, W: Any, b: Any) -> Any:
     """J at many w (N, d), from its definition, in translated points."""
     F = W @ translated(tiny).T + np.asarray(b)[..., None]
-    slack = np.maximum(0, 1 - tiny.y * F[:, : tiny.l])
-    fit = (slack**2 if tiny.loss.name == "squared_hinge" else slack) @ tiny.C
-    f = F[:, tiny.l :]
-    if tiny.unlabeled_loss.name == "gaussian":
-        density = np.exp(-tiny.unlabeled_loss.s * f * f)  # type: ignore[attr-defined]
-    else:
-        density = np.maximum(0, 1 - np.abs(f))
+    fit = 2 * loss_value(tiny.loss, tiny.y, F[:, : tiny.l]) @ tiny.C
+    density = DENSITIES[tiny.unlabeled_loss.name](tiny.unlabeled_loss, F[:, tiny.l :])
     return 0.5 * (W * W).sum(axis=1) + fit + density @ tiny.C_star
+
+
+# Losses on unlabelled scores from their definitions, (loss, f) to values, by name.
+DENSITIES: dict[str, Callable[[Any, Any], Any]] = {
+    "gaussian": lambda loss, f: np.exp(-loss.s * f * f),
+    "symmetric_hinge": lambda loss, f: np.maximum(0, 1 - np.abs(f)),
+    "cauchy_bump": lambda loss, f: 1 / (1 + loss.s * f * f),
+    "nearer_huber": lambda loss, f: 2 * loss_value(RoundedHinge(loss.width), 1.0, np.abs(f)),
+}
 
 
 def global_optimum(tiny: Tiny) -> float:

@@ -36,6 +36,26 @@ class RoundedHinge(Loss):
         return y, y * (1 - self.width)
 
 
+class Huber(Loss):
+    """Half the Huber loss of values: quadratic within 0.2."""
+
+    kind = Kind.PIECEWISE_QUADRATIC
+    targets = TargetKind.VALUES
+
+    def value(self, y: Any, f: Any) -> Any:
+        r = np.abs(f - y)
+        return np.where(r < 0.2, r * r, 0.4 * r - 0.04) / 2
+
+    def derivative(self, y: Any, f: Any) -> Any:
+        return np.clip(f - y, -0.2, 0.2)
+
+    def curvature(self, y: Any, f: Any) -> Any:
+        return np.where(np.abs(f - y) < 0.2, 1.0, 0.0)
+
+    def breaks(self, y: Any) -> Any:
+        return y - 0.2, y + 0.2
+
+
 @dataclass
 class Logistic(Loss):
     """Half of log(1 + exp(-y f)): smooth, curved everywhere."""

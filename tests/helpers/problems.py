@@ -202,7 +202,7 @@ class Formulas(NamedTuple):
 
     value: Callable[[Any, Any, Any], Any]
     slope: Callable[[Any, Any, Any], Any]  # away from kinks
-    pieces: Callable[[Any, float, float], list[Piece]]
+    pieces: Callable[[Any, float, float], list[Piece]] | None = None  # for `enumerated_optimum`
 
 
 def formulas(loss: Loss) -> Formulas:
@@ -325,6 +325,33 @@ FORMULAS: dict[str, Formulas] = {
         lambda loss, y, f: 0.5 * np.sign(f - y) * (np.abs(y - f) > loss.epsilon),
         tube_pieces,
     ),
+    # Of tests/helpers/outside.py.
+    "rounded_hinge": Formulas(
+        lambda loss, y, f: np.where(
+            y * f > 1 - loss.width,
+            np.maximum(0, 1 - y * f) ** 2 / (4 * loss.width),
+            (1 - y * f - loss.width / 2) / 2,
+        ),
+        lambda loss, y, f: -0.5 * y * np.clip((1 - y * f) / loss.width, 0, 1),
+    ),
+    "logistic": Formulas(
+        lambda loss, y, f: 0.5 * np.log1p(np.exp(-y * f)),
+        lambda loss, y, f: -0.5 * y / (1 + np.exp(y * f)),
+    ),
+    "huber": Formulas(
+        lambda loss, y, f: np.where(
+            np.abs(f - y) < 0.2, 0.5 * (f - y) ** 2, 0.2 * np.abs(f - y) - 0.02
+        ),
+        lambda loss, y, f: np.clip(f - y, -0.2, 0.2),
+    ),
+    "steep_hinge": Formulas(
+        lambda loss, y, f: 0.5 * np.maximum(0, np.maximum(1 - y * f, 1 - loss.slope * y * f)),
+        lambda loss, y, f: -0.5 * y * (y * f < 1) * np.where(y * f < 0, loss.slope, 1.0),
+    ),
+    "pinball": Formulas(
+        lambda loss, y, f: np.maximum(loss.share * (y - f), (1 - loss.share) * (f - y)),
+        lambda loss, y, f: (f > y) - loss.share,
+    ),
 }
 
 
@@ -342,6 +369,7 @@ def enumerated_optimum(case: Case, tol: float = 1e-9) -> tuple[Any, float]:
     H.flat[: F.shape[1] * (len(H) + 1) : len(H) + 1] += case.gamma_A
     y, rows = case.y[:, 0], A[case.index]
     pieces = formulas(case.loss).pieces
+    assert pieces is not None
     choices = [pieces(case.loss, *pair) for pair in zip(y, case.weights, strict=True)]
     for assignment in product(*choices):
         z = _consistent(assignment, H, rows, case.weights, tol)

@@ -10,46 +10,17 @@ import pytest
 
 from lapwing import LapSVC
 from lapwing.losses import (
-    GaussianBump,
-    Hinge,
     Kind,
     Loss,
-    ModifiedLogistic,
     Squared,
-    SymmetricHinge,
-    UnlabeledLoss,
 )
 from lapwing.losses.registry import check_loss, check_unlabeled_loss
 from tests.helpers.outside import (
     CauchyBump,
     Logistic,
-    NearerHuber,
-    Pinball,
     RoundedHinge,
     SteepHinge,
 )
-
-RIGHT = [
-    *(RoundedHinge(width) for width in (0.01, 0.29863, 0.5, 3.0)),
-    Logistic(),
-    ModifiedLogistic(50.0),
-    SteepHinge(),
-    Pinball(0.3),
-    Squared(),
-    Hinge(),
-    Hinge().smoothed(0.1),
-]
-RIGHT_UNLABELED = [GaussianBump(), SymmetricHinge(), CauchyBump(), NearerHuber(0.2)]
-
-
-@pytest.mark.parametrize("loss", RIGHT, ids=repr)
-def test_right_losses_pass(loss: Loss) -> None:
-    check_loss(loss)
-
-
-@pytest.mark.parametrize("loss", RIGHT_UNLABELED, ids=repr)
-def test_right_unlabelled_losses_pass(loss: UnlabeledLoss) -> None:
-    check_unlabeled_loss(loss)
 
 
 class Full(RoundedHinge):
