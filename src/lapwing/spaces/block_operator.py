@@ -137,7 +137,7 @@ class DesignSpace:
 
     def blocks(self) -> Iterator[tuple[slice, Array]]:
         features = self.features
-        if isinstance(features, LinearOperator):
+        if not (isinstance(features, np.ndarray) or is_sparse(features)):
             yield from features.blocks()
             return
         for rows in row_blocks(self.n_points, 8 * self.n_coef):
