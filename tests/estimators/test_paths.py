@@ -37,7 +37,7 @@ from lapwing.graphs.registry import default_graphs
 from lapwing.kernels import Kernel
 from lapwing.models import load_model, save_model
 from lapwing.solvers.embedded.path import SpectralPath
-from lapwing.solvers.embedded.systems import FeatureSide, MatrixSide
+from lapwing.solvers.embedded.systems import DenseSystem, FeatureSystem
 from lapwing.solvers.manifold import path as solver
 from tests.helpers.answers import coded_targets, labeled_rows, scores
 from tests.helpers.choices import chosen_of, left_out_solutions, usual_of
@@ -329,7 +329,7 @@ def test_what_embedded_settings_share_is_made_once(
 ) -> None:
     X, y, _ = data_for(BOTH[1])
     counts = Counts(monkeypatch)
-    counts.watch(MatrixSide if space is None else FeatureSide, "of")
+    counts.watch(DenseSystem if space is None else FeatureSystem, "eliminate")
     counts.watch(KNNGraph, "affinity")
     counts.watch(laperls_cv, "smallest_eigenpairs")
     counts.watch(SpectralPath, "_kernel")
@@ -338,7 +338,7 @@ def test_what_embedded_settings_share_is_made_once(
     model = LapERLSClassifierCV(**grid, space=space).fit(X, y)
     assert len(model.cv_results_["params"]) == 2 * 3 * 7 * 2 * 2
     assert counts.calls == {
-        "of": 2 + 1,  # one a width, and the chosen setting's
+        "eliminate": 2 + 1,  # one a width, and the chosen setting's
         "affinity": 2,
         "smallest_eigenpairs": 2,
         "_kernel": 2 * 3 * 2 * 2,  # none a lambda
