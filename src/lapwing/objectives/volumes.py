@@ -140,7 +140,12 @@ class VolumeProblem:
 
     def volumes(self, shares: Array | CSR) -> Array:
         """Compute the volumes of shares: the fraction of each class by size."""
-        return np.asarray(self.sizes @ shares / self.sizes.sum())
+        if isinstance(shares, np.ndarray):
+            # A product would convert float32 shares to float64 as a whole.
+            total = np.einsum("i,ij->j", self.sizes, shares)
+        else:
+            total = self.sizes @ shares
+        return np.asarray(total / self.sizes.sum())
 
     def differing(self, one: Array, other: Array) -> float:
         """Compute the fraction of points whose class differs, weighted by their sizes."""

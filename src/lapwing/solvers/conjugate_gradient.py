@@ -118,8 +118,9 @@ class _Running:
         """Do one iteration of the remaining columns."""
         image = apply(self.p)
         step = _ratio(self.rz, column_dot(self.p, image), left)
-        self.x += scaled_columns(self.p, step)
+        # Each result in the memory of the image: a new array of this size would have no pages yet.
         self.r -= scaled_columns(image, step, out=image)
+        self.x += scaled_columns(self.p, step, out=image)
         z = np.divide(self.r, self.diagonal, out=image)
         new = column_dot(self.r, z)
         scaled_columns(self.p, _ratio(new, self.rz, left), out=self.p)

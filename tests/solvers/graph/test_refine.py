@@ -258,7 +258,7 @@ def test_walks_of_a_partition_are_powers_of_the_transitions(
     problem, codes = blob_problem(sizes)
     if large:
         monkeypatch.setattr(partition_module, "_LARGE", 0)
-        monkeypatch.setattr(partition_module, "_WIDTH", 2)
+        monkeypatch.setattr(partition_module, "COLUMNS", 2)
     W = dense(problem)
     P = W / W.sum(axis=1, keepdims=True)
     expected = np.linalg.matrix_power(P, 4) @ np.eye(len(sizes))[codes]

@@ -118,7 +118,7 @@ def test_the_flow_takes_no_more_memory_than_is_forecast(
 ) -> None:
     if large:
         monkeypatch.setattr(partition_module, "_LARGE", 0)
-        monkeypatch.setattr(partition_module, "_WIDTH", 4)
+        monkeypatch.setattr(partition_module, "COLUMNS", 4)
     problem, _ = blob_problem((50,) * 16, gap=30.0, exact=True, dtype=np.float32)
     tracemalloc.start()
     PARTITIONS["flow"].solve(problem)

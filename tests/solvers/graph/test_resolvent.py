@@ -61,7 +61,7 @@ def test_blocks_of_columns_have_the_same_solution(
 
     whole = solved()
     monkeypatch.setattr(partition_module, "_LARGE", 0)
-    monkeypatch.setattr(partition_module, "_WIDTH", 3)
+    monkeypatch.setattr(partition_module, "COLUMNS", 3)
     found = solved()
     assert_allclose(found.x, whole.x, atol=1e-12)
     assert_allclose(found.residual, whole.residual, atol=1e-12)
@@ -116,8 +116,9 @@ def contrast(problem: VolumeProblem, Q: np.ndarray, s: float) -> float:
     return spread(F) / spread(Q)
 
 
-def test_scales_leave_the_contrast_that_is_wanted() -> None:
-    problem, codes = blob_problem(gap=3.0)
+@pytest.mark.parametrize("sizes", [(60, 30), (30, 30, 30), (8,) * 30])
+def test_scales_have_the_given_contrasts(sizes: tuple[int, ...]) -> None:
+    problem, codes = blob_problem(sizes, gap=3.0)
     Q = problem.whole(codes)
     wanted = (0.5, 0.7, 0.9)
     found, _ = scales_of_contrast(problem, Q, wanted)

@@ -18,6 +18,7 @@ from lapwing.objectives.volumes import GraphOperator, Scale, VolumeProblem
 from lapwing.solvers.base import Status
 from lapwing.solvers.conjugate_gradient import Solved, conjugate_gradient
 from lapwing.solvers.graph.partition import (
+    COLUMNS,
     Partition,
     assigned,
     by_columns,
@@ -161,10 +162,8 @@ def resolvent(
     problem: VolumeProblem, shares: Array, s: float, *, start: Array | None = None, tol: float = TOL
 ) -> Solved:
     """Compute the resolvent F of shares at a scale, from (D + clamp + sL) F = D Q + pull."""
-    masses = problem.graph.masses
-    right = masses.astype(shares.dtype)[:, None] * shares
-    right[problem.index] += problem.pull.astype(right.dtype)
-    diagonal = masses + problem.clamp
+    right = _resolvent_source(problem, shares)
+    diagonal = problem.graph.masses + problem.clamp
     if shares.shape[1] != 2:
         return shifted_solve(problem.graph, diagonal, s, right, start=start, tol=tol)
     # Rows of F sum to one, like those of Q and Y, so that one of two columns is enough.
@@ -173,6 +172,13 @@ def resolvent(
     x = np.hstack([1 - found.x, found.x])
     residual = np.hstack([-found.residual, found.residual])
     return found._replace(x=x, residual=residual, optimality=np.tile(found.optimality, 2))
+
+
+def _resolvent_source(problem: VolumeProblem, shares: Array) -> Array:
+    """Compute D Q + pull (n, c)."""
+    right = problem.graph.masses.astype(shares.dtype)[:, None] * shares
+    right[problem.index] += problem.pull.astype(right.dtype)
+    return np.asarray(right)
 
 
 def scales_of_contrast(
@@ -198,14 +204,16 @@ def scales_of_contrast(
     n_iter : int
         Products with the graph.
     """
-    spread = partial(_spread, problem.graph.masses)
-    whole = spread(shares)
+    graph, diagonal = problem.graph, problem.graph.masses + problem.clamp
+    spread = partial(_spread, graph.masses)
+    right = _few_columns(_resolvent_source(problem, shares))
+    whole = spread(_few_columns(shares))
     if not whole > 0:
         return [Scale(1.0, 1.0) for _ in wanted], 0
     positions, contrasts = [], []
     s, F, n_iter = _FINEST, None, 0
     while s <= _COARSEST:
-        found = resolvent(problem, shares, s, start=F)
+        found = shifted_solve(graph, diagonal, s, right, start=F)
         F, n_iter = found.x, n_iter + found.n_iter
         positions.append(np.log(s))
         contrasts.append(spread(F) / whole)
@@ -218,6 +226,19 @@ def scales_of_contrast(
     at = np.interp(wanted, falling, np.array(positions)[::-1])
     left = np.maximum(wanted, falling[0])
     return [Scale(float(np.exp(x)), float(c)) for x, c in zip(at, left, strict=True)], n_iter
+
+
+def _few_columns(values: Array) -> Array:
+    """Project values (n, c) to at most `COLUMNS` columns, with about the same spread.
+
+    For two classes one column is enough, as rows sum to a constant. Random signs change sums of
+    squares only by products of different classes, which have few points in common.
+    """
+    c = values.shape[1]
+    if c <= COLUMNS:
+        return values[:, 1:] if c == 2 else values
+    signs = np.random.default_rng(0).choice([-1.0, 1.0], (c, COLUMNS)) / np.sqrt(COLUMNS)
+    return np.asarray(values @ signs.astype(values.dtype))
 
 
 def _spread(masses: Array, F: Array) -> float:
