@@ -40,8 +40,40 @@ _NAMED = 5  # classes listed in a message
 class LabeledSplitter(BaseCrossValidator):
     """Base of the splitters; a final class determines which labels are held out together."""
 
+    n_splits: int | None = None  # None for one a label
     unlabeled: Any
     regression: bool | str = False
+
+    def get_n_splits(
+        self, X: object = None, y: ArrayLike | None = None, groups: object = None
+    ) -> int:
+        """Return the number of splits.
+
+        Parameters
+        ----------
+        X : None
+            Ignored.
+        y : array-like of shape (n_samples,), default=None
+            Labels; not needed by `LabeledShuffleSplit`. Without them `n_splits` is returned,
+            although there may be fewer folds if few labels can be held out.
+        groups : None
+            Not supported: any other value raises an error.
+
+        Returns
+        -------
+        int
+            Number of splits, at most `n_splits`.
+
+        Raises
+        ------
+        ValueError
+            If no label can be held out, or groups are given.
+        """
+        self._refuse_groups(groups)
+        if y is None and self.n_splits is not None:
+            return self.n_splits
+        labels = self._read(y)
+        return self._count_splits(labels.codes[labels.labeled])
 
     def split(
         self, X: object, y: ArrayLike | None = None, groups: object = None
@@ -92,6 +124,11 @@ class LabeledSplitter(BaseCrossValidator):
                 "of a split. Leave groups out."
             )
 
+    def _count_splits(self, codes: Array) -> int:
+        """Return the number of splits of labels with these classes: at most one a label."""
+        n_free = int((~_is_single(codes)).sum())
+        return n_free if self.n_splits is None else min(self.n_splits, n_free)
+
     @abstractmethod
     def _label_splits(self, codes: Array, n_classes: int) -> Iterator[tuple[Array, Array]]:
         """Yield the positions of the labels in the training and test sets.
@@ -113,6 +150,14 @@ class LabeledSplitter(BaseCrossValidator):
                 f"of their classes ({quoted(classes[single].tolist(), _NAMED)}), so scores do not "
                 "include these classes. Label another row of each such class."
                 f"{self._regression_hint(classes)}",
+                FewLabelsWarning,
+            )
+        n_splits = self._count_splits(codes)
+        if self.n_splits is not None and n_splits < self.n_splits:
+            warn(
+                f"n_splits={self.n_splits} is more than the {n_splits} labels that can be held "
+                f"out, so there are {n_splits} splits, one a label. Label more rows, or use "
+                "LeaveOneLabelOut, which means this.",
                 FewLabelsWarning,
             )
 
@@ -141,50 +186,8 @@ class LabeledSplitter(BaseCrossValidator):
 class LabeledFolds(LabeledSplitter):
     """Splitter that holds out each label once."""
 
-    n_splits: int
-    shuffle: bool
-    random_state: Any
-
-    def __post_init__(self) -> None:
-        # With the checks and messages of scikit-learn.
-        KFold(self.n_splits, shuffle=self.shuffle, random_state=self.random_state)
-
-    def get_n_splits(
-        self, X: object = None, y: ArrayLike | None = None, groups: object = None
-    ) -> int:
-        """Return the number of splits.
-
-        Parameters
-        ----------
-        X : None
-            Ignored.
-        y : array-like of shape (n_samples,), default=None
-            Labels. Without them `n_splits` is returned, although there may be fewer splits if few
-            labels can be held out.
-        groups : None
-            Not supported: any other value raises an error.
-
-        Returns
-        -------
-        int
-            Number of splits, at most `n_splits`.
-
-        Raises
-        ------
-        ValueError
-            If no label can be held out, or groups are given.
-        """
-        self._refuse_groups(groups)
-        if y is None:
-            return self.n_splits
-        labels = self._read(y)
-        return self._n_folds(labels.codes[labels.labeled])
-
-    def _n_folds(self, codes: Array) -> int:
-        return min(self.n_splits, int((~_is_single(codes)).sum()))
-
     def _label_splits(self, codes: Array, n_classes: int) -> Iterator[tuple[Array, Array]]:
-        free, n_folds = ~_is_single(codes), self._n_folds(codes)
+        free, n_folds = ~_is_single(codes), self._count_splits(codes)
         folds = np.full(len(codes), -1)
         folds[free] = self._deal(codes[free], n_folds)
         for fold in range(n_folds):
@@ -193,16 +196,6 @@ class LabeledFolds(LabeledSplitter):
     @abstractmethod
     def _deal(self, codes: Array, n_folds: int) -> Array:
         """Assign labels to folds so that every class is in at least two."""
-
-    def _warn_few(self, classes: Array, codes: Array) -> None:
-        super()._warn_few(classes, codes)
-        if (n_folds := self._n_folds(codes)) < self.n_splits:
-            warn(
-                f"n_splits={self.n_splits} is more than the {n_folds} labels that can be held out, "
-                f"so there are {n_folds} splits, one a label. Label more rows, or use "
-                "LeaveOneLabelOut, which means this.",
-                FewLabelsWarning,
-            )
 
 
 @parameters
@@ -254,6 +247,10 @@ class LabeledKFold(LabeledFolds):
     random_state: int | np.random.RandomState | None = None
     unlabeled: object = "auto"
     regression: bool | str = "auto"
+
+    def __post_init__(self) -> None:
+        # With the checks and messages of scikit-learn.
+        KFold(self.n_splits, shuffle=self.shuffle, random_state=self.random_state)
 
     def _deal(self, codes: Array, n_folds: int) -> Array:
         cut = KFold(n_folds, shuffle=self.shuffle, random_state=self.random_state)
@@ -309,6 +306,10 @@ class LabeledStratifiedKFold(LabeledFolds):
     random_state: int | np.random.RandomState | None = None
     unlabeled: object = "auto"
 
+    def __post_init__(self) -> None:
+        # With the checks and messages of scikit-learn.
+        KFold(self.n_splits, shuffle=self.shuffle, random_state=self.random_state)
+
     def _deal(self, codes: Array, n_folds: int) -> Array:
         # Sorted by class and distributed in turn: class counts and sizes of folds differ by at most
         # one label, and a class of two or more labels is never in a single fold.
@@ -316,16 +317,13 @@ class LabeledStratifiedKFold(LabeledFolds):
         random = check_random_state(self.random_state)
         _, first, place = np.unique(codes, return_index=True, return_inverse=True)
         by_appearance = np.argsort(np.argsort(first))[place]
-        order = np.argsort(by_appearance, kind="stable")
-        ends = np.cumsum(np.bincount(by_appearance))
+        ordered = np.sort(by_appearance)
         folds = np.empty(len(codes), dtype=np.intp)
-        for members, hand in zip(
-            np.split(order, ends[:-1]), np.split(dealt, ends[:-1]), strict=True
-        ):
-            hand = np.sort(hand)
+        for k in range(len(first)):
+            hand = np.sort(dealt[ordered == k])
             if self.shuffle:
                 random.shuffle(hand)
-            folds[members] = hand
+            folds[by_appearance == k] = hand
         return folds
 
 
@@ -382,29 +380,7 @@ class LabeledShuffleSplit(LabeledSplitter):
     unlabeled: object = "auto"
     regression: bool | str = "auto"
 
-    def get_n_splits(
-        self, X: object = None, y: ArrayLike | None = None, groups: object = None
-    ) -> int:
-        """Return the number of draws.
-
-        Parameters
-        ----------
-        X, y : None
-            Ignored.
-        groups : None
-            Not supported: any other value raises an error.
-
-        Returns
-        -------
-        int
-            `n_splits`.
-
-        Raises
-        ------
-        ValueError
-            If groups are given.
-        """
-        self._refuse_groups(groups)
+    def _count_splits(self, codes: Array) -> int:
         return self.n_splits
 
     def _label_splits(self, codes: Array, n_classes: int) -> Iterator[tuple[Array, Array]]:
@@ -434,7 +410,7 @@ class LabeledShuffleSplit(LabeledSplitter):
 
 
 @parameters
-class LeaveOneLabelOut(LabeledSplitter):
+class LeaveOneLabelOut(LabeledFolds):
     """Leave-one-out splits of the labels, with all unlabelled rows in every training set.
 
     It takes as many fits as there are labels, and makes the best use of few labels. The only label
@@ -470,38 +446,8 @@ class LeaveOneLabelOut(LabeledSplitter):
     unlabeled: object = "auto"
     regression: bool | str = "auto"
 
-    def get_n_splits(
-        self, X: object = None, y: ArrayLike | None = None, groups: object = None
-    ) -> int:
-        """Return the number of splits, which is the number of labels that can be held out.
-
-        Parameters
-        ----------
-        X : None
-            Ignored.
-        y : array-like of shape (n_samples,)
-            Labels.
-        groups : None
-            Not supported: any other value raises an error.
-
-        Returns
-        -------
-        int
-            Number of splits, at most the number of labels.
-
-        Raises
-        ------
-        ValueError
-            If no label can be held out, or groups are given.
-        """
-        self._refuse_groups(groups)
-        labels = self._read(y)
-        return int((~_is_single(labels.codes[labels.labeled])).sum())
-
-    def _label_splits(self, codes: Array, n_classes: int) -> Iterator[tuple[Array, Array]]:
-        every = np.arange(len(codes))
-        for held in np.flatnonzero(~_is_single(codes)):
-            yield np.delete(every, held), np.array([held])
+    def _deal(self, codes: Array, n_folds: int) -> Array:
+        return np.arange(n_folds)
 
 
 def _in_proportion(codes: Array, random: np.random.RandomState) -> Array:
