@@ -1,9 +1,10 @@
-"""What marks a row as unlabelled; and that nothing becomes a class, or is hidden, in silence."""
+"""Labels as users write them: which rows are unlabelled, what is refused and what is doubted."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from lapwing.classes.label_checks import label_warnings_ignored, near_miss, target_warning
-from lapwing.classes.labels import code_classes, read_known, read_targets
+from lapwing.classes.label_checks import label_warnings_ignored, near_miss
+from lapwing.classes.labels import code_classes, read_known
 from lapwing.exceptions import (
     ManyClassesWarning,
     NothingUnlabeledWarning,
@@ -24,6 +25,7 @@ from lapwing.exceptions import (
 )
 
 NAN = float("nan")
+LARGE = 2**53  # from here on floats cannot hold every integer
 
 
 def objects(*values: Any) -> np.ndarray:
@@ -32,219 +34,276 @@ def objects(*values: Any) -> np.ndarray:
     return out
 
 
-def gaps(*values: Any) -> pd.Categorical:
+def categories(*values: Any) -> pd.Categorical:
     return pd.Categorical(values, categories=sorted({v for v in values if v is not None}))
 
 
-# ---- 'auto' ------------------------------------------------------------------------------------
+# ---- what is read ------------------------------------------------------------------------------
 
-# y, classes, codes, what marked: all of it without a word to the user.
-AUTO: dict[str, tuple[Any, list[Any], list[int], tuple[Any, ...]]] = {
-    "ints": (np.array([3, -1, 0]), [0, 3], [1, -1, 0], (-1,)),
-    "None between texts": (["b", None, "a"], ["a", "b"], [1, -1, 0], (None,)),
-    "an empty text": (["b", "", "a"], ["a", "b"], [1, -1, 0], ("",)),
-    "a blank text": (np.array(["b", "  ", "a"]), ["a", "b"], [1, -1, 0], ("",)),
-    "an empty text and None": (["b", "", "a", None], ["a", "b"], [1, -1, 0, -1], (None, "")),
-    "the number -1 between texts": (["b", -1, "a"], ["a", "b"], [1, -1, 0], (-1,)),
-    "NaN between texts": (objects("b", NAN, "a"), ["a", "b"], [1, -1, 0], (None,)),
+STRINGS = np.dtypes.StringDType()
+DATES = [pd.Timestamp(year).date() for year in ("2021", "2020")]
+TWO_WITH_GAP, LARGE_WITH_GAP = [2, None, 1], [LARGE, None, LARGE + 1]
+
+# y, marker, the labels with None where unlabelled, the markers that were found.
+READ: dict[str, tuple[Any, Any, list[Any], tuple[Any, ...]]] = {
+    # With 'auto', all of it without a warning.
+    "ints": (np.array([3, -1, 0]), "auto", [3, None, 0], (-1,)),
+    "None between texts": (["b", None, "a"], "auto", ["b", None, "a"], (None,)),
+    "an empty text": (["b", "", "a"], "auto", ["b", None, "a"], ("",)),
+    "a blank text": (np.array(["b", "  ", "a"]), "auto", ["b", None, "a"], ("",)),
+    **{
+        f"an invisible {blank!a}": (objects("a", "b", blank), "auto", ["a", "b", None], ("",))
+        for blank in ("\u200b", "\ufeff", " \u00ad ", "\u3000")
+    },
+    "invisible in an array": (np.array(["a", "b", "\u200b"]), "auto", ["a", "b", None], ("",)),
+    "an empty text and None": (["b", "", "a", None], "auto", ["b", None, "a", None], (None, "")),
+    "the number -1 between texts": (["b", -1, "a"], "auto", ["b", None, "a"], (-1,)),
+    "NaN between texts": (objects("b", NAN, "a"), "auto", ["b", None, "a"], (None,)),
     "every missing value": (
         objects("b", None, NAN, pd.NA, pd.NaT, np.datetime64("NaT"), np.float32(NAN), "a"),
-        ["a", "b"],
-        [1, -1, -1, -1, -1, -1, -1, 0],
+        "auto",
+        ["b", *[None] * 6, "a"],
         (None,),
     ),
-    "-1 between booleans": ([True, -1, False], [False, True], [1, -1, 0], (-1,)),
-    "None between booleans": ([True, None, False], [False, True], [1, -1, 0], (None,)),
-    "signs beside a missing value": (np.array([-1, NAN, 1.0]), [-1.0, 1.0], [0, -1, 1], (None,)),
-    "0 and 1 with as many unlabelled": (
-        np.repeat([0, 1, -1], 5),
-        [0, 1],
-        [0] * 5 + [1] * 5 + [-1] * 5,
-        (-1,),
-    ),
-    "pluses and minuses": (["+", "-", ""], ["+", "-"], [0, 1, -1], ("",)),
-    "NumPy's texts of variable width": (
-        np.array(["b", "", "a"], dtype=np.dtypes.StringDType()),
-        ["a", "b"],
-        [1, -1, 0],
-        ("",),
-    ),
+    "-1 between booleans": ([True, -1, False], "auto", [True, None, False], (-1,)),
+    "None between booleans": ([True, None, False], "auto", [True, None, False], (None,)),
+    "signs beside NaN": (np.array([-1, NAN, 1.0]), "auto", [-1.0, None, 1.0], (None,)),
+    "as many unlabelled": (np.repeat([0, 1, -1], 2), "auto", [0, 0, 1, 1, None, None], (-1,)),
+    "pluses and minuses": (["+", "-", ""], "auto", ["+", "-", None], ("",)),
+    "texts of variable width": (np.array(["b", "", "a"], STRINGS), "auto", ["b", None, "a"], ("",)),
     "dates": (
         np.array(["2021", "NaT", "2020"], dtype="M8[Y]"),
-        [pd.Timestamp("2020").date(), pd.Timestamp("2021").date()],
-        [1, -1, 0],
+        "auto",
+        [DATES[0], None, DATES[1]],
         (None,),
     ),
-    "pandas Int64": (pd.Series([2, pd.NA, 1], dtype="Int64"), [1, 2], [1, -1, 0], (None,)),
+    "pandas Int64": (pd.Series([2, pd.NA, 1], dtype="Int64"), "auto", TWO_WITH_GAP, (None,)),
     "pandas string": (
         pd.Series(["b", pd.NA, "a", ""], dtype="string"),
-        ["a", "b"],
-        [1, -1, 0, -1],
+        "auto",
+        ["b", None, "a", None],
         (None, ""),
     ),
-    "pandas str": (pd.Series(["b", None, "a"], dtype="str"), ["a", "b"], [1, -1, 0], (None,)),
-    "pandas floats of ints with gaps": (pd.Series([2, None, 1]), [1.0, 2.0], [1, -1, 0], (None,)),
-    "bare categories of ints": (gaps(2, None, 1), [1, 2], [1, -1, 0], (None,)),
-    "an index of categories": (pd.CategoricalIndex(gaps(2, None, 1)), [1, 2], [1, -1, 0], (None,)),
-    "categories with -1": (pd.Series(gaps(2, -1, 1)), [1, 2], [1, -1, 0], (-1,)),
-    "categories that are huge": (
-        pd.Series(gaps(2**53, None, 2**53 + 1)),
-        [2**53, 2**53 + 1],
-        [0, -1, 1],
+    "pandas str": (pd.Series(["b", None, "a"], dtype="str"), "auto", ["b", None, "a"], (None,)),
+    "pandas floats": (pd.Series(TWO_WITH_GAP), "auto", [2.0, None, 1.0], (None,)),
+    "categories": (categories(2, None, 1), "auto", TWO_WITH_GAP, (None,)),
+    "an index of categories": (
+        pd.CategoricalIndex(categories(2, None, 1)),
+        "auto",
+        TWO_WITH_GAP,
         (None,),
     ),
-    "polars ints": (pl.Series([2, None, 1]), [1, 2], [1, -1, 0], (None,)),
-    "polars categories": (
-        pl.Series(["b", None, "a"], dtype=pl.Categorical),
-        ["a", "b"],
-        [1, -1, 0],
-        (None,),
-    ),
-    "polars enum": (
-        pl.Series(["b", None, "a"], dtype=pl.Enum(["b", "a"])),
-        ["a", "b"],
-        [1, -1, 0],
-        (None,),
-    ),
+    "categories with -1": (pd.Series(categories(2, -1, 1)), "auto", TWO_WITH_GAP, (-1,)),
+    "large categories": (pd.Series(categories(*LARGE_WITH_GAP)), "auto", LARGE_WITH_GAP, (None,)),
+    "polars ints": (pl.Series(TWO_WITH_GAP), "auto", TWO_WITH_GAP, (None,)),
+    **{
+        f"polars {dtype}": (
+            pl.Series(["b", None, "a"], dtype=dtype),
+            "auto",
+            ["b", None, "a"],
+            (None,),
+        )
+        for dtype in (pl.Categorical, pl.Enum(["b", "a"]))
+    },
+    # With another marker.
+    "an int": ([0, 1, 9], 9, [0, 1, None], (9,)),
+    "a NumPy int": (np.array([-1, 1, 0]), np.int64(0), [-1, 1, None], (0,)),
+    "an int in floats": ([0.0, 1.0, 9.0], 9, [0.0, 1.0, None], (9,)),
+    "an int in a tuple": ((3, -1, 0), -1, [3, None, 0], (-1,)),
+    "an int that is not there": (np.array([2, 0, 7], dtype=np.uint8), -1, [2, 0, 7], ()),
+    "None in texts": (["a", "b", None], None, ["a", "b", None], (None,)),
+    "NaN in texts": (["a", "b", NAN], None, ["a", "b", None], (None,)),
+    "NaN for NaN": (np.array([-1, NAN, 1.0]), NAN, [-1.0, None, 1.0], (None,)),
+    "None for NaN": (np.array([-1, NAN, 1.0]), None, [-1.0, None, 1.0], (None,)),
+    "NaN for None": (["b", None, "a"], NAN, ["b", None, "a"], (None,)),
+    "an empty text for None": (["a", "b", None], "", ["a", "b", None], (None,)),
+    "NaN for an empty text": (["a", "b", ""], NAN, ["a", "b", None], ("",)),
+    "a text": (np.array(["cat", "?", "ant"]), "?", ["cat", None, "ant"], ("?",)),
+    "a text in objects": (objects(*map(np.str_, "b?a")), "?", ["b", None, "a"], ("?",)),
+    "a NumPy text": (["b", "?", "a"], np.str_("?"), ["b", None, "a"], ("?",)),
+    "a number between texts": (["b", -1, "a"], -1, ["b", None, "a"], (-1,)),
+    "a text between numbers": ([1, "?", 2], "?", [1, None, 2], ("?",)),
+    "a text of a number": (["1", "-1", "0"], "-1", ["1", None, "0"], ("-1",)),
+    "texts of numbers": (["1", "-1", "0"], None, ["1", "-1", "0"], ()),
+    "booleans beside 1": ([True, 1, False], 1, [True, None, False], (1,)),
+    "booleans are no numbers": (np.array([True, False]), 0, [True, False], ()),
+    "numbers are no booleans": (np.array([1, 0]), True, [1, 0], ()),
+    "NumPy ints in objects": (objects(np.int8(5), np.int64(-1), 7), -1, [5, None, 7], (-1,)),
+    "an index of the rows": (pd.Series([2, -1, 1], index=[9, 8, 7]), -1, TWO_WITH_GAP, (-1,)),
+    "a category": (pd.Series(["b", "?", "a"], dtype="category"), "?", ["b", None, "a"], ("?",)),
+    "large ints": (pd.Series(LARGE_WITH_GAP, dtype="Int64"), None, LARGE_WITH_GAP, (None,)),
+    "polars booleans": (pl.Series([True, None, False]), NAN, [True, None, False], (None,)),
+    "all of them": ([0, 1, "", None, -1], "auto", [0, 1, None, None, None], (-1, None, "")),
 }
 
 
-@pytest.mark.parametrize(("y", "classes", "codes", "found"), AUTO.values(), ids=AUTO.keys())
-def test_auto(y: Any, classes: list[Any], codes: list[int], found: tuple[Any, ...]) -> None:
-    labels = code_classes(y)
+@pytest.mark.parametrize(("y", "marker", "expected", "found"), READ.values(), ids=READ.keys())
+def test_labels_of_every_type_are_read(
+    y: Any, marker: Any, expected: list[Any], found: tuple[Any, ...]
+) -> None:
+    labels = code_classes(y, marker)
+    classes = sorted({label for label in expected if label is not None})
     assert labels.classes.tolist() == classes
     assert [type(a) for a in labels.classes.tolist()] == [type(b) for b in classes]
-    assert labels.codes.tolist() == codes
+    assert [classes[code] if code >= 0 else None for code in labels.codes] == expected
     assert labels.unlabeled == found
     assert [type(a) for a in labels.unlabeled] == [type(b) for b in found]
-    assert labels.warning is None
-    known, labeled = read_known(y, "auto", labels.classes)
+    assert labels.warning is None or marker != "auto" or len(found) == 3
+    known, labeled = read_known(y, marker, labels.classes)
     assert labeled.tolist() == labels.labeled.tolist()
     assert known.tolist() == labels.classes[labels.codes[labels.labeled]].tolist()
     assert known.dtype == labels.classes.dtype
 
 
 @pytest.mark.parametrize(
-    "frame",
+    "column",
     [
-        pd.DataFrame({"y": pd.Series(gaps(2, None, 1))}),
-        pd.DataFrame({"y": pd.Series([2, None, 1], dtype="Int64")}),
-        pl.DataFrame({"y": [2, None, 1]}),
+        np.array([[2], [-1], [1]]),
+        pd.DataFrame({"y": pd.Series(categories(2, None, 1))}),
+        pd.DataFrame({"y": pd.Series(TWO_WITH_GAP, dtype="Int64")}),
+        pl.DataFrame({"y": TWO_WITH_GAP}),
     ],
-    ids=["pandas categories", "pandas Int64", "polars"],
+    ids=["array", "pandas categories", "pandas Int64", "polars"],
 )
-def test_a_frame_of_one_column_keeps_its_integers(frame: Any) -> None:
+def test_a_table_of_one_column_is_read_with_a_warning(column: Any) -> None:
     with pytest.warns(UserWarning, match="A column-vector y was passed"):
-        labels = code_classes(frame)
+        labels = code_classes(column)
     assert labels.classes.tolist() == [1, 2]
     assert all(type(label) is int for label in labels.classes.tolist())
     assert labels.codes.tolist() == [1, -1, 0]
 
 
 @pytest.mark.parametrize(
-    ("y", "marker", "found"),
+    ("y", "marker", "classes", "labeled"),
     [
-        ([0, 1, 9], 9, (9,)),
-        (np.array([0, 1, 9]), np.int64(9), (9,)),
-        ([0.0, 1.0, 9.0], 9, (9,)),
-        (["a", "b", "?"], "?", ("?",)),
-        (["a", "b", None], None, (None,)),
-        (["a", "b", NAN], None, (None,)),
-        (["a", "b", ""], None, ("",)),
-        (["a", "b", None], "", (None,)),
-        (["a", "b", ""], NAN, ("",)),
-        ([0, 1, "", None, -1], "auto", (-1, None, "")),
-        ([0, 1], 9, ()),
+        ([0, -1, None, 1], "auto", [0, 1], [True, False, False, True]),
+        ([-1, 1, None], "auto", [-1, 1], [True, True, False]),
+        ([-1, -1], "auto", [-1, 1], [True, True]),
+        ([1, -1], "auto", [1.0, 2.0], [True, False]),
+        ([True, -1], "auto", [False, True], [True, False]),
+        ([0, 9, -1], 9, [-1, 0], [True, False, True]),
+        ([0, 1, -1], None, [-1, 0, 1], [True, True, True]),
+        (pl.Series([0, None, -1]), "auto", [0, 1], [True, False, False]),
     ],
 )
-def test_what_was_taken(y: Any, marker: Any, found: tuple[Any, ...]) -> None:
-    labels = code_classes(y, marker)
-    assert labels.unlabeled == found
-    assert [type(a) for a in labels.unlabeled] == [type(b) for b in found]
-    assert labels.codes[-1] == (-1 if found else 1)
+def test_minus_one_is_a_label_to_score_on_if_it_is_a_class_of_the_fit(
+    y: Any, marker: Any, classes: list[Any], labeled: list[bool]
+) -> None:
+    assert read_known(y, marker, np.array(classes))[1].tolist() == labeled
 
 
-# ---- what cannot be meant ----------------------------------------------------------------------
+# ---- what is refused ---------------------------------------------------------------------------
 
-SIGNS_IN_ZEROS = np.repeat([0, -1, 1], [197, 2, 1])
-CURE = r"Pass unlabeled={} if it marks unlabelled rows, or unlabeled=None \(only missing values are"
+ZEROS = np.repeat([0, -1, 1], [197, 2, 1])
+CHOOSE = r"Pass unlabeled={} if it marks unlabelled rows, or unlabeled=None \(only missing values a"
+MIXED = r"Unknown label type: y mixes labels of types {}\. Give all labels one type"
+COLUMNS = r"y has 2 columns, but must have one here\. Give one at a time"
 
 REFUSED: dict[str, tuple[Any, Any, str]] = {
-    "signs in zeros": (
-        SIGNS_IN_ZEROS,
+    "a 0 beside signs": (
+        ZEROS,
         "auto",
         r"197 of the 200 labels are 0, beside -1 \(2 rows\) and 1 \(1 rows\): 0 may mark the "
         r"unlabelled rows\. Pass unlabeled=0 if it does, or unlabeled=-1 if -1 marks them\.",
     ),
-    "-1 without a sign": (
+    "a 0 beside signs, floats": (ZEROS * 1.0, "auto", r"197 of the 200 labels are 0,"),
+    "-1 as a byte": (
         np.repeat([0, 1, 255], [4, 4, 72]).astype(np.uint8),
         "auto",
         r"72 of the 80 labels are 255, which is -1 in the type uint8, and no row is unlabelled\. "
-        r"Pass unlabeled=255 if it marks unlabelled rows, or unlabeled=None",
+        + CHOOSE.format(255),
     ),
-    "-1 without a sign, of four bytes": (
+    "-1 as four bytes": (
         np.repeat([0, 1, 2**32 - 1], [4, 4, 9]).astype(np.uint32),
         "auto",
         r"9 of the 17 labels are 4294967295, which is -1 in the type uint32,",
     ),
-    "signs in zeros, floats": (SIGNS_IN_ZEROS * 1.0, "auto", r"197 of the 200 labels are 0,"),
-    "a scale around 0": (
+    "numbers below -1": (
         [-2, -1, 0, 1, 2],
         "auto",
         r"y contains -1 and labels below it, such as -2, so that -1 may be one more class\. "
-        + CURE.format("-1"),
+        + CHOOSE.format("-1"),
     ),
-    "the text -1 on integers": (
+    "the text -1 for a number": (
         [0, 1, -1],
         "-1",
         r"y contains the number -1, which would be a class, and no row is unlabelled with "
-        r"unlabeled='-1'\. " + CURE.format("-1"),
+        r"unlabeled='-1'\. " + CHOOSE.format("-1"),
     ),
-    "the text 9.0 on integers": ([0, 1, 9], "9.0", r"the number 9, .*Pass unlabeled=9 if"),
-    "the number 9 on texts": (["0", "1", "9"], 9, r"the text '9', .*Pass unlabeled='9' if"),
-    "texts with -1": (["0", "1", "-1"], "auto", r"the text '-1', .*" + CURE.format("'-1'")),
-    "texts with -1.0": (np.array(["a", -1.0, "b"]), "auto", r"the text '-1\.0', .*'-1\.0' if"),
+    "the text 9.0 for a number": ([0, 1, 9], "9.0", r"the number 9, .*Pass unlabeled=9 if"),
+    "the number 9 for a text": (["0", "1", "9"], 9, r"the text '9', .*Pass unlabeled='9' if"),
+    "the text -1": (["0", "1", "-1"], "auto", r"the text '-1', .*" + CHOOSE.format("'-1'")),
+    "the text -1.0": (np.array(["a", -1.0, "b"]), "auto", r"the text '-1\.0', .*'-1\.0' if"),
+    "the text -1 made by NumPy": (np.array(["a", -1, "b"]), -1, r"the text '-1', which would be"),
     "another word than the marker": (["a", "b", "Unlabelled"], "unlabeled", r"'Unlabelled', whi"),
     "a word beside a number as marker": (["a", "b", "none"], -1, r"the text 'none', which"),
-    "one class, 0": (
+    "one class": (
+        [3, 3],
+        -1,
+        r"y contains one class only, 3, besides .*at least 2 classes\. Label points of the other",
+    ),
+    "one class of texts": (["a", None], "auto", r"one class only, 'a', .* Label points of the ot"),
+    "one class, with 'auto'": (
         [-1, 0],
         "auto",
         r"one class only, 0, besides .* unlabeled='auto': .* If -1 is a class and no row is "
         r"unlabelled, or missing values mark those that are, pass unlabeled=None; else label",
     ),
-    "one class of texts": (["a", None], "auto", r"one class only, 'a', .* Label points of the ot"),
-    "no label": ([-1, None, ""], "auto", r"y contains no label: all 3 entries"),
-    "mixed types": (["a", 1, None], "auto", r"y mixes labels of types number, str"),
-    "empty texts with another marker": (
-        ["a", "b", "", "?"],
-        "?",
-        r"missing values \(None, NaN or empty texts\) besides the unlabelled marker unlabeled='\?'",
+    "a marker that is a class": (
+        [-1, 1, -1, 1],
+        -1,
+        r"y contains one class only, 1, .*If -1 is a class and not the marker, choose another "
+        r"marker for unlabelled points, such as unlabeled=None \(missing values\) or unlabeled=0,",
     ),
+    "a marker that is a class beside 0": (
+        [-1, 0],
+        -1,
+        r"one class only, 0, .*such as unlabeled=None \(missing values\), and mark them with it",
+    ),
+    "a text that is a class": (["no", "yes"], "no", r"only, 'yes', .*='no'.*If 'no' is a class"),
+    "no label": ([-1, -1], -1, r"y contains no label: all 2 entries are .* unlabeled=-1\. Label"),
+    "no label with 'auto'": ([-1, None, ""], "auto", r"y contains no label: all 3 entries"),
+    "missing values beside a number": (
+        ["a", None, "b"],
+        -1,
+        r"y contains missing values \(None, NaN or empty texts\) besides the unlabelled marker "
+        r"unlabeled=-1\. If that marks unlabelled points, leave unlabeled='auto', or write the m",
+    ),
+    "empty texts beside a text": (["a", "b", "", "?"], "?", r"missing values .*unlabeled='\?'"),
+    "NaN beside a number": (
+        np.array([0, NAN, 1.0]),
+        -1,
+        r"Input y contains NaN besides the unlabelled marker unlabeled=-1\. If that marks",
+    ),
+    "infinity": ([0.0, np.inf, 1.0], -1, r"y contains infinity \(inf\); class labels must be fini"),
+    "texts and numbers": (["a", 1, None], "auto", MIXED.format("number, str")),
+    "booleans and numbers": ([True, 0, 2], -1, MIXED.format("bool, number")),
+    "tuples": (objects((1,), (2,)), -1, r"Unknown label type: .*type tuple; use numbers, strings"),
+    "decimals": ([Decimal(1), Decimal(2)], -1, r"Unknown label type: .*type Decimal"),
+    "fractions": (
+        [0.5, 1.25],
+        -1,
+        r"Unknown label type: y contains fractions, such as 0\.5, which",
+    ),
+    "two columns": (np.zeros((3, 2)), -1, COLUMNS),
+    "lists of two": ([[0, 1], [1, 0]], -1, COLUMNS),
+    "a list as marker": (
+        [0, 1],
+        [-1],
+        r"unlabeled=\[-1\] cannot mark unlabelled points: give 'auto', a number, a string, None",
+    ),
+    "a type as marker": ([0, 1], int, r"unlabeled=<class 'int'> cannot mark"),
 }
 
 
 @pytest.mark.parametrize(("y", "marker", "message"), REFUSED.values(), ids=REFUSED.keys())
-def test_refused(y: Any, marker: Any, message: str) -> None:
+def test_ambiguous_labels_are_refused(y: Any, marker: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message) as caught:
         code_classes(y, marker)
-    assert "np." not in str(caught.value)
+    assert "np." not in str(caught.value)  # labels are written as users do
 
 
-@pytest.mark.parametrize("blank", ["\u200b", "\ufeff", " \u00ad ", "\u3000"])
-def test_blanks_that_nobody_sees_are_no_label(blank: str) -> None:
-    for y in (np.array(["a", "b", blank]), objects("a", "b", blank)):
-        labels = code_classes(y)
-        assert labels.classes.tolist() == ["a", "b"]
-        assert labels.labeled.tolist() == [True, True, False]
-
-
-def test_the_largest_unsigned_number_may_be_a_class() -> None:
-    wrapped = np.repeat([0, 1, 255], [4, 4, 72]).astype(np.uint8)
-    assert code_classes(wrapped, None).classes.tolist() == [0, 1, 255]
-    assert code_classes(wrapped, 255).classes.tolist() == [0, 1]
-    mask = np.repeat([0, 255], [4, 72]).astype(np.uint8)  # of a picture
-    assert code_classes(mask).classes.tolist() == [0, 255]
-
+# ---- what is doubted ---------------------------------------------------------------------------
 
 WORDS = [
     "unlabeled", "Unlabelled", "UNLABELED ", "unknown", "none", "None", "nan", "NaN", "NaT",
@@ -253,13 +312,13 @@ WORDS = [
 
 
 @pytest.mark.parametrize("word", WORDS)
-def test_a_class_that_is_called_unlabelled(word: str) -> None:
+def test_a_class_with_the_name_of_a_marker_is_refused_or_reported(word: str) -> None:
     y = ["a", "b", word]
     with pytest.raises(ValueError, match="which would be a class") as caught:
         code_classes(y)
     assert f"Pass unlabeled={word!r} if" in str(caught.value)
     assert code_classes(y, word).classes.tolist() == ["a", "b"]
-    # To ask for missing values is to say that every text is a class.
+    # With unlabeled=None all texts are classes.
     labels = code_classes(y, None)
     assert word in labels.classes
     assert isinstance(labels.warning, NothingUnlabeledWarning)
@@ -274,14 +333,9 @@ def test_a_class_that_is_called_unlabelled(word: str) -> None:
     ) in str(labels.warning)
 
 
-@pytest.mark.parametrize("word", ["un_known", "nano", "banana", "auto", "0", "u", "no", "nonesuch"])
-def test_other_words_are_classes(word: str) -> None:
-    labels = code_classes(["a", "b", word, None])
-    assert word in labels.classes
-    assert labels.warning is None
+SPARE_NAMES = [f"{chr(97 + k)}-{100 + k}" for k in range(20)]
 
-
-DOUBTS: dict[str, tuple[Any, Any, type[Warning], str]] = {
+DOUBTED: dict[str, tuple[Any, Any, type[Warning], str]] = {
     "signs": (
         [-1, 1, -1, 1],
         "auto",
@@ -297,41 +351,35 @@ DOUBTS: dict[str, tuple[Any, Any, type[Warning], str]] = {
         r"Set y to None or NaN where there is no label, or pass what y contains there as "
         r"unlabeled=\. Meta-estimators that encode y \(stacking, voting, bagging, one-vs-rest\)",
     ),
-    "a marker that is not there": ([0, 1], 9, NothingUnlabeledWarning, r"Set y to 9 where there"),
-    "a marker that is not there, but -1": (
-        [0, 1, -1],
-        9,
-        NothingUnlabeledWarning,
-        r"\(unlabeled=9\).* If -1 means no label, pass unlabeled=-1\.",
-    ),
-    "missing values that are not there, but -1": (
-        [0, 1, -1],
-        None,
-        NothingUnlabeledWarning,
-        r"\(unlabeled=None\).* If -1 means no label, pass unlabeled=-1\.",
-    ),
-    "a text on integers": ([0, 1], "?", NothingUnlabeledWarning, r"Set y to '\?' where there"),
-    "a 0 that dominates": (
-        np.repeat([0, 1, 2], [97, 2, 1]),
-        "auto",
-        NothingUnlabeledWarning,
-        r"Most rows are of class 0\. If 0 means no label, pass unlabeled=0",
-    ),
-    "a text that dominates": (
-        np.repeat(["other", "a", "b"], [97, 2, 1]),
-        "auto",
-        NothingUnlabeledWarning,
-        r"Most rows are of class 'other'\. If 'other' means no label, pass unlabeled='other'",
-    ),
-    "a few unlabelled beside a class that dominates": (
+    "a number that is not there": ([0, 1], 9, NothingUnlabeledWarning, r"Set y to 9 where there"),
+    "a text that is not there": ([0, 1], "?", NothingUnlabeledWarning, r"Set y to '\?' where the"),
+    **{
+        f"-1 in place of {marker}": (
+            [0, 1, -1],
+            marker,
+            NothingUnlabeledWarning,
+            rf"\(unlabeled={marker}\).* If -1 means no label, pass unlabeled=-1\.",
+        )
+        for marker in (9, None)
+    },
+    **{
+        f"a class {label!r} that dominates": (
+            np.repeat([label, *others], [97, 2, 1]),
+            "auto",
+            NothingUnlabeledWarning,
+            rf"Most rows are of class {label!r}\. If {label!r} means no label, pass unl",
+        )
+        for label, others in ((0, (1, 2)), ("other", ("a", "b")))
+    },
+    "few unlabelled beside a class that dominates": (
         ["other"] * 95 + ["a", "b", "c"] + [None] * 2,
         "auto",
         UnlabeledMarkerWarning,
         r"Only 2 of 100 rows are unlabelled \(by a missing value\), and 95 rows are of class "
         r"'other'\. If 'other' means no label, pass unlabeled='other'\.",
     ),
-    "signs in zeros, as told": (
-        SIGNS_IN_ZEROS,
+    "a 0 beside signs": (
+        ZEROS,
         -1,
         UnlabeledMarkerWarning,
         r"Only 2 of 200 rows are unlabelled \(by -1\), and 197 rows are of class 0\.",
@@ -349,17 +397,39 @@ DOUBTS: dict[str, tuple[Any, Any, type[Warning], str]] = {
         UnlabeledMarkerWarning,
         r"y contains the text '-1', which counts as a class, beside 1 rows that an empty text",
     ),
-    "a marker that is there and a word": (
+    "a word beside a marker": (
         ["a", "b", "?", "unknown"],
         "?",
         UnlabeledMarkerWarning,
         r"the text 'unknown', which counts as a class, beside 1 rows that '\?' marks",
     ),
+    "a name for each row": (
+        [*SPARE_NAMES, None],
+        "auto",
+        ManyClassesWarning,
+        r"20 different texts in 20 labels, such as 'a-100', and each counts as a class",
+    ),
+    "another spelling": (
+        ["Barolo"] * 10 + ["Barollo"] * 2 + [None],
+        "auto",
+        SimilarLabelsWarning,
+        r"the label 'Barollo' in 2 rows and 'Barolo' in 10 rows, and both count as classes",
+    ),
+    "another blank": (
+        ["a ", "a", "b", None],
+        "auto",
+        SimilarLabelsWarning,
+        r"'a ' in 1 row and 'a",
+    ),
 }
 
 
-@pytest.mark.parametrize(("y", "marker", "category", "message"), DOUBTS.values(), ids=DOUBTS.keys())
-def test_doubts(y: Any, marker: Any, category: type[Warning], message: str) -> None:
+@pytest.mark.parametrize(
+    ("y", "marker", "category", "message"), DOUBTED.values(), ids=DOUBTED.keys()
+)
+def test_suspect_labels_are_reported(
+    y: Any, marker: Any, category: type[Warning], message: str
+) -> None:
     warning = code_classes(y, marker).warning
     assert type(warning) is category
     with pytest.raises(category, match=message):
@@ -369,7 +439,10 @@ def test_doubts(y: Any, marker: Any, category: type[Warning], message: str) -> N
 @pytest.mark.parametrize(
     ("y", "marker"),
     [
-        (SIGNS_IN_ZEROS, 0),
+        *((["a", "b", word, None], "auto") for word in (
+            "un_known", "nano", "banana", "auto", "0", "u", "no", "nonesuch",
+        )),
+        (ZEROS, 0),
         (np.repeat([0, -1, 1], [50, 25, 25]), "auto"),
         (np.repeat([0, -1, 1], [51, 25, 24]), -1),
         (np.repeat([0, -1, 1], [80, 10, 10]), -1),
@@ -382,10 +455,67 @@ def test_doubts(y: Any, marker: Any, category: type[Warning], message: str) -> N
         (["a", "b", "?"], "?"),
         (["-1", "1", "?"], "?"),
         (["-1", "1", None], "auto"),
+        (np.repeat([0, 1, 255], [4, 4, 72]).astype(np.uint8), 255),
+        ([*SPARE_NAMES[:19], None], "auto"),  # one label each of few classes
+        ([*SPARE_NAMES * 2, None], "auto"),  # half of the labels
+        ([*range(1, 31), None], "auto"),  # numbers have checks of their own
+    ],
+)  # fmt: skip
+def test_usual_labels_are_not_reported(y: Any, marker: Any) -> None:
+    assert code_classes(y, marker).warning is None
+
+
+def test_the_largest_unsigned_number_may_be_a_class() -> None:
+    wrapped = np.repeat([0, 1, 255], [4, 4, 72]).astype(np.uint8)
+    assert code_classes(wrapped, None).classes.tolist() == [0, 1, 255]
+    mask = np.repeat([0, 255], [4, 72]).astype(np.uint8)  # of a picture
+    assert code_classes(mask).classes.tolist() == [0, 255]
+
+
+@pytest.mark.parametrize(
+    ("rare", "usual", "alike"),
+    [
+        ("Barollo", "Barolo", True),  # a letter too many
+        ("Baolo", "Barolo", True),  # one too few
+        ("Barclo", "Barolo", True),  # another one
+        ("Braolo", "Barolo", True),  # two that changed places
+        ("barolo ", "Barolo", True),
+        ("Barolo  d'Asti", "Barolo d'Asti", True),
+        ("red Barollo 2019", "red Barolo 2019", True),
+        ("group a", "group b", False),
+        ("Barolo 2018", "Barolo 2019", False),
+        ("12345", "12346", False),
+        ("cat", "cut", False),
+        ("a", "A", False),
+        ("Barbera", "Barolo", False),
+        ("red Barolo", "Barolo", False),
+        ("red Barollo", "rod Barolo", False),
     ],
 )
-def test_no_doubt(y: Any, marker: Any) -> None:
-    assert code_classes(y, marker).warning is None
+def test_a_rare_label_with_almost_the_same_spelling(rare: str, usual: str, alike: bool) -> None:
+    assert near_miss([usual, rare, "other thing"], [10, 2, 1]) == ((rare, usual) if alike else None)
+    assert near_miss([usual, rare], [9, 2]) is None  # too many for a slip
+    others = [f"label {k}" for k in range(201)]  # too many to compare
+    assert near_miss([*others, usual, rare], [1] * 201 + [10, 2]) is None
+
+
+@pytest.mark.parametrize("counts", [[4, 1], [2, 2], [1, 9]])
+@pytest.mark.parametrize("slip", ["cat ", " cat", "cat\n"])
+def test_blanks_around_a_label_are_a_slip_of_any_word(slip: str, counts: list[int]) -> None:
+    assert near_miss(["cat", slip], counts) == (slip, "cat")
+
+
+def test_warnings_of_labels_can_be_ignored() -> None:
+    with label_warnings_ignored():
+        for kind in (
+            ManyClassesWarning,
+            NothingUnlabeledWarning,
+            SimilarLabelsWarning,
+            UnlabeledMarkerWarning,
+        ):
+            warnings.warn("ignored", kind, stacklevel=1)
+        with pytest.warns(OutlierWarning):
+            warnings.warn("not ignored", OutlierWarning, stacklevel=1)
 
 
 # ---- any mix of types --------------------------------------------------------------------------
@@ -493,125 +623,3 @@ def test_nothing_becomes_a_class_or_is_hidden_in_silence(
     known, labeled = read_known(y, marker, labels.classes)
     assert labeled.tolist() == labels.labeled.tolist()
     assert known.tolist() == labels.classes[labels.codes[labels.labeled]].tolist()
-
-
-# ---- of labels to score on ---------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("y", "marker", "classes", "labeled"),
-    [
-        ([0, -1, None, 1], "auto", [0, 1], [True, False, False, True]),
-        ([-1, 1, None], "auto", [-1, 1], [True, True, False]),
-        ([-1, -1], "auto", [-1, 1], [True, True]),
-        ([1, -1], "auto", [0, 1], [True, False]),
-        ([1, -1], "auto", [1.0, 2.0], [True, False]),
-        (["a", "", "b"], "auto", ["a", "b"], [True, False, True]),
-        ([True, -1], "auto", [False, True], [True, False]),
-        ([0, 9, -1], 9, [-1, 0], [True, False, True]),
-        ([0, 1, -1], None, [-1, 0, 1], [True, True, True]),
-        (pd.Series([0, pd.NA], dtype="Int64"), "auto", [0, 1], [True, False]),
-        (pl.Series([0, None, -1]), "auto", [0, 1], [True, False, False]),
-    ],
-)
-def test_rows_with_a_label(y: Any, marker: Any, classes: list[Any], labeled: list[bool]) -> None:
-    assert read_known(y, marker, np.array(classes))[1].tolist() == labeled
-
-
-# ---- targets -----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "y",
-    [
-        objects(1.5, *MISSING),
-        [1.5, *MISSING],
-        pd.Series([1.5, *MISSING], dtype=object),
-    ],
-    ids=["objects", "list", "Series"],
-)
-def test_targets_are_missing_in_any_way(y: Any) -> None:
-    targets, labeled = read_targets(y)
-    assert targets[0] == 1.5
-    assert labeled.tolist() == [True] + [False] * len(MISSING)
-    assert np.isnan(targets[1:]).all()
-
-
-def test_targets_of_which_all_are_known() -> None:
-    targets = np.array([1.0, 2.5, 3.0, 4.0])
-    warning = target_warning(targets, np.ones(4, dtype=bool))
-    assert type(warning) is NothingUnlabeledWarning
-    assert "Set y to NaN where the target is unknown" in str(warning)
-    assert target_warning(targets, np.array([True, False, True, True])) is None
-
-
-def test_a_number_that_most_targets_are_may_mean_none() -> None:
-    targets = np.array([-1.0, 2.5, -1.0, -1.0, 3.0])
-    warning = target_warning(targets, np.ones(5, dtype=bool))
-    assert "most targets are -1. If -1 means no target, set y to NaN there" in str(warning)
-    two = target_warning(np.array([0.0, 0.0, 1.0]), np.ones(3, dtype=bool))
-    assert "Set y to NaN where the target is unknown" in str(two)
-
-
-SLIPS = [
-    ("Barollo", "Barolo", True),  # a letter too many
-    ("Baolo", "Barolo", True),  # one too few
-    ("Barclo", "Barolo", True),  # another one
-    ("Braolo", "Barolo", True),  # two that changed places
-    ("barolo ", "Barolo", True),
-    ("Barolo  d'Asti", "Barolo d'Asti", True),
-    ("red Barollo 2019", "red Barolo 2019", True),
-    ("group a", "group b", False),
-    ("Barolo 2018", "Barolo 2019", False),
-    ("12345", "12346", False),
-    ("cat", "cut", False),
-    ("a", "A", False),
-    ("Barbera", "Barolo", False),
-    ("red Barolo", "Barolo", False),
-    ("red Barollo", "rod Barolo", False),
-]
-
-
-@pytest.mark.parametrize(("rare", "usual", "alike"), SLIPS)
-def test_labels_that_are_written_almost_alike(rare: str, usual: str, alike: bool) -> None:
-    assert near_miss([usual, rare, "other thing"], [10, 2, 1]) == ((rare, usual) if alike else None)
-    assert near_miss([usual, rare], [9, 2]) is None  # too many for a slip
-    y = np.array([usual] * 10 + [rare] * 2 + [None] * 5, dtype=object)
-    warning = code_classes(y).warning
-    assert isinstance(warning, SimilarLabelsWarning) == alike
-    if alike:
-        assert f"{rare!r} in 2 rows and {usual!r} in 10 rows" in str(warning)
-
-
-@pytest.mark.parametrize("counts", [[4, 1], [2, 2], [1, 9]])
-@pytest.mark.parametrize("slip", ["cat ", " cat", "cat\n"])
-def test_blanks_around_a_label_are_a_slip_of_any_word(slip: str, counts: list[int]) -> None:
-    assert near_miss(["cat", slip], counts) == (slip, "cat")
-    y = np.array(["cat"] * counts[0] + [slip] * counts[1] + ["dog", None], dtype=object)
-    assert isinstance(code_classes(y).warning, SimilarLabelsWarning)
-
-
-def test_texts_of_which_most_are_there_once_may_be_no_classes() -> None:
-    def doubt_of(labels: list[Any]) -> Any:
-        return code_classes(np.array([*labels, None], dtype=object)).warning
-
-    names = [f"{chr(97 + k)}-{100 + k}" for k in range(20)]
-    doubt = doubt_of(names)
-    assert isinstance(doubt, ManyClassesWarning)
-    assert "20 different texts in 20 labels, such as 'a-100'" in str(doubt)
-    assert doubt_of(names[:19]) is None  # one label each of few classes
-    assert doubt_of(names * 2) is None  # half of the labels
-    assert doubt_of(list(range(1, 31))) is None  # numbers have checks of their own
-
-
-def test_many_labels_are_not_compared() -> None:
-    names = [f"label {k}" for k in range(201)]
-    assert near_miss([*names, "Barolo", "Barollo"], [1] * 201 + [9, 1]) is None
-
-
-def test_doubts_can_be_left_out() -> None:
-    with label_warnings_ignored():
-        for kind in (NothingUnlabeledWarning, SimilarLabelsWarning, UnlabeledMarkerWarning):
-            warnings.warn("told already", kind, stacklevel=1)
-        with pytest.warns(OutlierWarning):
-            warnings.warn("not told", OutlierWarning, stacklevel=1)

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lapwing.classes.volumes import as_parts, is_prior_like, read_prior
+from lapwing.classes.volumes import is_prior_like, read_prior
 
 CODES = np.array([0, 0, 2, -1, 1, -1])
 NAMES = np.array(["a", "b", "c"])
@@ -69,11 +69,10 @@ def test_wrong_priors(class_prior: Any, message: str) -> None:
         read_prior(class_prior, CODES, NAMES)
 
 
+def test_a_class_without_labels_may_have_the_prior_0() -> None:
+    np.testing.assert_array_equal(read_prior([1, 1, 0], np.array([0, 1, -1]), NAMES), [0.5, 0.5, 0])
+
+
 def test_labels_that_are_not_there_cannot_be_counted() -> None:
     with pytest.raises(ValueError, match="counts labels, but no point has one"):
         read_prior("labels", np.full(4, -1), NAMES)
-
-
-def test_entries_without_names_are_reported_by_number() -> None:
-    with pytest.raises(ValueError, match=r"prior must be .* holds -1 for class number 1"):
-        as_parts([1, -1], 2, "prior")

@@ -31,9 +31,7 @@ _MOST_PATHS = 10_000_000  # avoids endless loops; the misplaced points bound the
 _ROUNDING, _SUM = 1e-12, 1e-9  # of volumes and of their sum, relative to the total weight
 
 
-def transport(
-    F: Array, mass: Array, targets: Array, *, start: Array | None = None
-) -> tuple[Plan, int, bool]:
+def transport(F: Array, mass: Array, targets: Array, *, start: Array | None = None) -> Plan:
     """Assign points to classes, see the module docstring.
 
     Parameters
@@ -49,11 +47,7 @@ def transport(
 
     Returns
     -------
-    plan : Plan
-    n_iter : int
-        Number of paths.
-    converged : bool
-        Whether the plan meets the targets.
+    Plan
 
     Raises
     ------
@@ -72,8 +66,8 @@ def transport(
         )
     begun = np.zeros(F.shape[1]) if start is None else start
     plan = Plan(F, mass, _improve(F, mass, begun, targets), targets)
-    n_iter = plan.meet()
-    return plan, n_iter, plan.misplaced() <= _ROUNDING * total
+    plan.meet()
+    return plan
 
 
 def _improve(F: Array, mass: Array, offsets: Array, targets: Array) -> Array:
@@ -202,9 +196,16 @@ class Plan:
         Initial offsets: every point starts in the class with the largest f_ik + g_k.
     targets : ndarray of shape (c,)
         As for `transport`.
+
+    Attributes
+    ----------
+    offsets : ndarray of shape (c,)
+    n_paths : int
+        Number of paths along which points were moved.
     """
 
     def __init__(self, F: Array, mass: Array, offsets: Array, targets: Array) -> None:
+        self.n_paths = 0
         self._c = c = F.shape[1]
         self._F, self._mass = F, mass
         self.offsets = offsets.copy()
@@ -232,13 +233,6 @@ class Plan:
         surplus = self._surplus
         return float(min(surplus[surplus > 0].sum(), -surplus[surplus < 0].sum()))
 
-    def value(self) -> float:
-        """Compute the sum of x_ik f_ik."""
-        still = np.flatnonzero(self._owner >= 0)
-        total = float(self._mass[still] @ self._F[still, self._owner[still]])
-        moved = ((i, k, share) for i, held in self._shares.items() for k, share in held.items())
-        return total + float(sum(share * self._F[i, k] for i, k, share in moved))
-
     def assignment(self) -> Array:
         """Return a class for each point; split points go to the class with the largest deficit."""
         owner = self._owner.copy()
@@ -255,19 +249,17 @@ class Plan:
             missing[owner[i]] -= self._mass[i]
         return np.asarray(owner)
 
-    def meet(self) -> int:
-        """Move points until the targets are met; return the number of paths."""
+    def meet(self) -> None:
+        """Move points until the targets are met."""
         if self.misplaced() <= self._least:
-            return 0
+            return
         ends = np.cumsum(np.bincount(self._owner, minlength=self._c))[:-1]
         self._members = np.split(np.argsort(self._owner, kind="stable"), ends)
         n_threads = available_threads() if self._F.nbytes > BLOCK_BYTES else 1
         share(n_threads, self._find_cheapest, range(self._c))
-        for n_iter in range(_MOST_PATHS):
-            if self.misplaced() <= self._least:
-                return n_iter
+        while self.misplaced() > self._least and self.n_paths < _MOST_PATHS:
             self._move(self._shortest_path())
-        return _MOST_PATHS
+            self.n_paths += 1
 
     def _shortest_path(self) -> list[int]:
         """Find the shortest path from a surplus to a deficit; update prices to make its cost 0."""

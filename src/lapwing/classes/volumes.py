@@ -46,32 +46,21 @@ class ClassOffsets:
         Number of points in each class after the shift.
     targets : ndarray of shape (c,)
         Requested volumes, whole numbers.
-    gap : float
-        Difference per point between the objective at `offsets` and the value of the transport plan:
-        0 up to rounding if the plan meets the targets and splits no point. A split point is
-        assigned to one class by the offsets, at a small loss.
-    n_iter : int
-        Number of paths along which points were moved.
-    converged : bool
-        Whether the plan meets the targets.
     """
 
     offsets: Array
     volumes: Array
     targets: Array
-    gap: float
-    n_iter: int
-    converged: bool
 
 
-def prior_offsets(F: Array, prior: PriorLike) -> ClassOffsets:
+def prior_offsets(F: Array, prior: Array) -> ClassOffsets:
     r"""Compute class offsets that give the classes the volumes of a prior.
 
     Parameters
     ----------
-    F : array-like of shape (n, c)
+    F : ndarray of shape (n, c)
         Decision values. One column means two classes, the second one if the value is >= 0.
-    prior : array-like of shape (c,)
+    prior : ndarray of shape (c,)
         Class proportions, up to a common factor. A class of prior 0 gets such a low offset that no
         point is assigned to it.
 
@@ -82,7 +71,7 @@ def prior_offsets(F: Array, prior: PriorLike) -> ClassOffsets:
     Raises
     ------
     ValueError
-        If values are not finite or have the wrong shape, or the prior is out of range.
+        If values are not finite.
 
     Notes
     -----
@@ -96,9 +85,11 @@ def prior_offsets(F: Array, prior: PriorLike) -> ClassOffsets:
     Time is about O(n c) per sweep of the initialisation plus O(c^2) per path, of which there are
     fewer than sqrt(n) for typical values; memory is 3 n c numbers.
     """
-    F = _check_values(F)
+    F = np.asarray(F, dtype=np.float64)
+    if not np.isfinite(F).all():
+        raise ValueError("F holds NaN or infinite values; class volumes need finite ones.")
     n, c = F.shape[0], max(2, F.shape[1])
-    prior = as_parts(prior, c, "prior")
+    prior = prior / prior.sum()
     if c == F.shape[1]:
         F = F - F.max(axis=1, keepdims=True)  # for precise differences
     targets = whole_volumes(prior, n, np.bincount(predict_codes(F), minlength=c))
@@ -106,16 +97,11 @@ def prior_offsets(F: Array, prior: PriorLike) -> ClassOffsets:
     points = F if len(first) == n else F[first]  # without a copy
     mass = np.bincount(inverse).astype(np.float64)
     if F.shape[1] == 1:
-        offsets, value = _threshold(points[:, 0], mass, targets[1])
-        n_iter, converged = 0, True
+        offsets = _threshold(points[:, 0], mass, targets[1])
     else:
-        plan, n_iter, converged = transport(points, mass, targets)
-        offsets, value = _centre(points, targets, plan), plan.value()
-    shifted = F + offsets
-    dual = (shifted.max(axis=1) if c == F.shape[1] else np.maximum(shifted[:, 0], 0)).sum()
-    dual -= targets @ offsets if c == F.shape[1] else targets[1] * offsets[0]
-    volumes = np.bincount(predict_codes(shifted), minlength=c).astype(np.float64)
-    return ClassOffsets(offsets, volumes, targets, float((dual - value) / n), n_iter, converged)
+        offsets = _centre(points, targets, transport(points, mass, targets))
+    volumes = np.bincount(predict_codes(F + offsets), minlength=c).astype(np.float64)
+    return ClassOffsets(offsets, volumes, targets)
 
 
 def whole_volumes(prior: Array, n: int, before: Array) -> Array:
@@ -127,26 +113,20 @@ def whole_volumes(prior: Array, n: int, before: Array) -> Array:
     return whole
 
 
-def _threshold(f: Array, mass: Array, target: float) -> tuple[Array, float]:
-    """Threshold one column: the points with the largest values are the second class.
+def _threshold(f: Array, mass: Array, target: float) -> Array:
+    """Return the offset (1,) of one column, so that the largest values are the second class.
 
-    Returns
-    -------
-    offset : ndarray of shape (1,)
-        Offset with the threshold halfway between two distinct values.
-    value : float
-        Value of the transport plan, which may split a point.
+    The threshold is halfway between two distinct values.
     """
     order = np.argsort(-f)
-    f, mass = f[order], mass[order]
-    taken = np.concatenate([[0.0], np.cumsum(mass)])
-    value = float(np.clip(target - taken[:-1], 0, mass) @ f)
+    f = f[order]
+    taken = np.concatenate([[0.0], np.cumsum(mass[order])])
     cut = int(np.argmin(np.abs(taken - target)))
     reach = float(f[0] - f[-1]) or max(1.0, abs(float(f[0])))
     ends = np.concatenate([[f[0] + 2 * reach], f, [f[-1] - 2 * reach]])
     above, below = ends[cut], ends[cut + 1]
     middle = below + (above - below) / 2
-    return np.array([-(above if middle == below else middle)]), value
+    return np.array([-(above if middle == below else middle)])
 
 
 def _centre(F: Array, targets: Array, plan: Plan) -> Array:
@@ -175,15 +155,6 @@ def _centre(F: Array, targets: Array, plan: Plan) -> Array:
     reach = np.ptp(F[:, filled] + centre[filled], axis=1).max() or np.ptp(F, axis=1).max() or 1.0
     centre[~filled] -= np.where(targets[~filled] > 0, 1e-9, 1.0) * reach
     return np.asarray(centre - centre.mean())
-
-
-def _check_values(F: Array) -> Array:
-    F = np.asarray(F, dtype=np.float64)
-    if F.ndim != 2 or F.shape[1] < 1 or F.shape[0] < 1:
-        raise ValueError(f"F must be decision values (n, c) with n and c >= 1, not {F.shape}.")
-    if not np.isfinite(F).all():
-        raise ValueError("F holds NaN or infinite values; class volumes need finite ones.")
-    return np.asarray(F)
 
 
 PriorLike: TypeAlias = ArrayLike | Mapping[Any, float] | None
@@ -261,32 +232,22 @@ def read_fractions(given: Any, classes: Array, name: str) -> Array:
     """
     known = classes.tolist()
     ordered = _in_order(given, known, name)
-    parts = as_parts(ordered, len(known), name, known)
-    numbers = np.asarray(ordered, dtype=np.float64)
-    if (numbers % 1).any() and abs(numbers.sum() - 1) > _SUM:
-        raise ValueError(f"{name} {_FRACTIONS}: they sum to {numbers.sum():g}.")
-    return parts
-
-
-def as_parts(prior: Any, n_classes: int, name: str, classes: list[Any] | None = None) -> Array:
-    """Scale non-negative numbers to sum 1; errors name the classes, or their numbers."""
+    wrong = ""
     try:
-        parts = np.asarray(prior, dtype=np.float64)
+        parts = np.asarray(ordered, dtype=np.float64)
     except (TypeError, ValueError):
-        parts = np.full(1, np.nan)
-        wrong = f"{prior!r} is not an array of numbers"
+        wrong = f"{ordered!r} is not an array of numbers"
     else:
-        wrong = ""
-        if parts.shape != (n_classes,):
-            wrong = f"its shape is {parts.shape}, but there are {n_classes} classes"
+        if parts.shape != (len(known),):
+            wrong = f"its shape is {parts.shape}, but there are {len(known)} classes"
         elif not np.isfinite(parts).all():
             wrong = "it holds NaN or infinite entries"
         elif (parts < 0).any():
-            k = int(parts.argmin())
-            which = f"class number {k}" if classes is None else f"the class {classes[k]!r}"
-            wrong = f"it holds {parts[k]:g} for {which}"
+            wrong = f"it holds {parts.min():g} for the class {known[parts.argmin()]!r}"
         elif not parts.any():
             wrong = "it is 0 for every class"
+        elif (parts % 1).any() and abs(parts.sum() - 1) > _SUM:
+            wrong = f"they sum to {parts.sum():g}"
     if wrong:
         raise ValueError(f"{name} {_FRACTIONS}: {wrong}.")
     parts = parts / parts.max()  # so that the sum does not overflow

@@ -398,7 +398,7 @@ def _shared(
     if problem.n_classes == 2:
         codes[free] = parted_in_two(F, mass, volumes)
         return codes, None
-    plan, _, _ = transport(F, mass, volumes, start=start)
+    plan = transport(F, mass, volumes, start=start)
     codes[free] = plan.assignment()
     return codes, plan.offsets
 
