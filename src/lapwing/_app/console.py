@@ -33,7 +33,6 @@ from lapwing._report.findings import (
     estimate_words,
     sure_words,
     trust_words,
-    words_of_row,
 )
 from lapwing._report.findings import describe_comparison as describe_rows
 from lapwing._report.record import ReportData
@@ -292,12 +291,11 @@ def describe_comparison(compared: Compared) -> Parts:
 
 def _methods(found: dict[str, Any], times: Sequence[str] = ()) -> Parts:
     """Yield the table of compared methods, and the verdict."""
-    rows = []
+    rows, table = [], choice_table(found["methods"])
     for i, row in enumerate(found["methods"]):
-        name, *cells = words_of_row(row).values()
+        name, *cells = table.cells(row)
         rows.append((f"{name} !" if row["objection"] else name, *cells, *times[i : i + 1]))
-    headings = choice_table(found["methods"]).columns.values()
-    yield _grid((*headings, "time") if times else headings, rows)
+    yield _grid((*table.columns, "time") if times else table.columns, rows)
     for row in found["methods"]:
         if row["objection"]:
             yield f"! {row['name']} is excluded: it {row['objection']}."

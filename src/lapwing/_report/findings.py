@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import importlib
 import platform
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib.metadata import version
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from sklearn.base import BaseEstimator
@@ -40,30 +41,42 @@ _LARGE_SHARE = 0.5
 _NAMED = 5
 
 
+Row = Mapping[str, Any]
+
+
 class ChoiceTable(NamedTuple):
     """Table of the methods that were compared.
 
     Attributes
     ----------
-    columns : mapping of str to str
-        Headings by the keys of `words_of_row`.
+    columns : mapping of str to callable
+        Formats of the columns, by their headings; each takes the figures of a method.
     assumption : str
         Heading of the assumptions of the methods on the labels.
     legend : str
     """
 
-    columns: Mapping[str, str]
+    columns: Mapping[str, Callable[[Row], str]]
     assumption: str
     legend: str
+
+    def cells(self, row: Row) -> list[str]:
+        """Format the figures of a method."""
+        return [show(row) for show in self.columns.values()]
+
+
+def _missed(row: Row) -> str:
+    n = row["n_left_out"]
+    return f"{round(row['left_out_error'] * n)} of {n}" if n else "–"
 
 
 _CLASS_TABLE = ChoiceTable(
     {
-        "name": "method",
-        "error": "wrong",
-        "interval": "90 % interval",
-        "missed": "missed",
-        "changed": "changed",
+        "method": itemgetter("name"),
+        "wrong": lambda row: f"{100 * row['error']:.0f}\u00a0%",
+        "90 % interval": lambda row: f"{100 * row['low']:.0f} to {100 * row['high']:.0f}\u00a0%",
+        "missed": _missed,
+        "changed": lambda row: percent(row["changed"]),
     },
     "assumes classes to be",
     "Wrong: the estimated fraction of wrong answers on the rows without a label. Missed: labels "
@@ -72,11 +85,11 @@ _CLASS_TABLE = ChoiceTable(
 )
 _NUMBER_TABLE = ChoiceTable(
     {
-        "name": "method",
-        "error": "off by",
-        "interval": "90 % interval",
-        "explained": "explained",
-        "missed": "left out",
+        "method": itemgetter("name"),
+        "off by": lambda row: number(row["error"]),
+        "90 % interval": lambda row: f"{number(row['low'])} to {number(row['high'])}",
+        "explained": lambda row: percent(row["explained"]),
+        "left out": lambda row: count(row["n_left_out"]),
     },
     "assumes values to be",
     "Off by: the root mean square error of targets that were left out in turn. Explained: the "
@@ -276,49 +289,21 @@ def describe_comparison(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def estimate_words(choice: Mapping[str, Any]) -> str:
+def estimate_words(choice: Row) -> str:
     """State the estimated error of the chosen method; empty if nothing was compared."""
     if not choice or not choice["methods"]:
         return ""
     best = choice["methods"][0]
+    _, error, interval, *_ = choice_table(choice["methods"]).cells(best)
+    words = f"About {error} of the answers are wrong"
     if "explained" in best:
-        words = words_of_row(best)
-        return (
-            f"Numbers are off by about {words['error']} (root mean square) by the estimate of the "
-            f"comparison, {words['interval']} with a probability of 90\u00a0%."
-        )
-    return (
-        f"About {100 * best['error']:.0f}\u00a0% of the answers are wrong by the estimate of the "
-        f"comparison, {100 * best['low']:.0f} to {100 * best['high']:.0f}\u00a0% with a "
-        "probability of 90\u00a0%."
-    )
+        words = f"Numbers are off by about {error} (root mean square)"
+    return f"{words} by the estimate of the comparison, {interval} with a probability of 90\u00a0%."
 
 
-def choice_table(methods: Sequence[Mapping[str, Any]]) -> ChoiceTable:
+def choice_table(methods: Sequence[Row]) -> ChoiceTable:
     """Return the table of methods for classes, or for numbers."""
     return _NUMBER_TABLE if "explained" in methods[0] else _CLASS_TABLE
-
-
-def words_of_row(row: Mapping[str, Any]) -> dict[str, str]:
-    """Format the figures of a candidate, by the keys of `choice_table`."""
-    if "explained" in row:
-        return {
-            "name": row["name"],
-            "error": number(row["error"]),
-            "interval": f"{number(row['low'])} to {number(row['high'])}",
-            "explained": "–" if row["explained"] is None else percent(row["explained"]),
-            "missed": count(row["n_left_out"]),
-        }
-    missed = "–"
-    if row["n_left_out"]:
-        missed = f"{round(row['left_out_error'] * row['n_left_out'])} of {row['n_left_out']}"
-    return {
-        "name": row["name"],
-        "error": f"{100 * row['error']:.0f}\u00a0%",
-        "interval": f"{100 * row['low']:.0f} to {100 * row['high']:.0f}\u00a0%",
-        "missed": missed,
-        "changed": "–" if row["changed"] is None else percent(row["changed"]),
-    }
 
 
 def _describe(row: Any) -> dict[str, Any]:
@@ -520,7 +505,7 @@ def python_lines(pipeline: Pipeline, unlabeled: object) -> str:
     """
     estimator = pipeline[-1] if len(pipeline) == 1 else pipeline
     lines: dict[str, set[str]] = {}
-    for value in [estimator, *_nested(estimator)]:
+    for value in _estimators(estimator):
         lines.setdefault(_public_module(type(value)), set()).add(type(value).__name__)
     imports = [f"from {m} import {', '.join(sorted(lines[m]))}" for m in sorted(lines)]
     model = estimator.__repr__(N_CHAR_MAX=10**6)
@@ -539,16 +524,14 @@ def python_lines(pipeline: Pipeline, unlabeled: object) -> str:
     )
 
 
-def _nested(value: Any) -> list[Any]:
-    """Return all estimators among the parameters and lists of steps, at any depth."""
+def _estimators(value: Any) -> Iterator[BaseEstimator]:
+    """Iterate over an estimator and those among its parameters and steps, at any depth."""
     if isinstance(value, BaseEstimator):
-        inner = value.get_params(deep=False).values()
-    elif isinstance(value, (list, tuple)):
-        inner = value
-    else:
-        return []
-    found = [v for v in inner if isinstance(v, BaseEstimator) and not isinstance(v, type)]
-    return found + [deeper for v in inner for deeper in _nested(v)]
+        yield value
+        value = tuple(value.get_params(deep=False).values())
+    if isinstance(value, (list, tuple)):
+        for inner in value:
+            yield from _estimators(inner)
 
 
 def _public_module(cls: type) -> str:

@@ -37,7 +37,6 @@ from lapwing._report.findings import (
     sure_words,
     trust_words,
     versions,
-    words_of_row,
     write_notes,
 )
 from lapwing._report.record import FitRecord, ReportData
@@ -354,7 +353,6 @@ def _templates() -> Any:
         "plural": text.plural,
         "sign": drawn(lambda code: draw_sign(*sign_of(int(code)))),
         "choice_table": choice_table,
-        "choice_row": words_of_row,
     }
     return found
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from math import ceil, floor, log10
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -165,6 +166,27 @@ class Tooltip(NamedTuple):
     listed: bool
 
 
+class Mark(NamedTuple):
+    """Look of a row on the map.
+
+    Attributes
+    ----------
+    color : int
+        Class of the row, or its shade.
+    opacity : int
+        2 full, 1 pale, 0 hollow.
+    tip : Tooltip or None
+        Marks without a tooltip are combined in few paths.
+    ringed : bool
+        Whether a mark with a tooltip is in a ring.
+    """
+
+    color: int
+    opacity: int
+    tip: Tooltip | None
+    ringed: bool = False
+
+
 def sign_of(code: int) -> tuple[int, int]:
     """Return the colour and the shape of a class; the pair repeats after seventy classes."""
     turn, color = code // N_COLORS % len(_SHAPES), code % N_COLORS
@@ -234,14 +256,10 @@ class _Tips:
 
 def draw_map(
     ident: str,
-    points: dict[str, Any],
-    groups: Sequence[int],
-    *,
-    strength: Sequence[int],
-    labeled: Sequence[bool],
-    tips: Sequence[Tooltip | None],
-    ringed: Sequence[bool] = (),
+    places: dict[str, Any],
+    marks: Sequence[Mark],
     names: Sequence[str] = (),
+    *,
     shaded: bool = False,
     title: str,
     text: str,
@@ -252,56 +270,47 @@ def draw_map(
     ----------
     ident : str
         Identifier of the picture, unique in the page.
-    points : dict
-        Result of `place`.
-    groups : sequence of int
-        Class of each point, or its shade.
-    strength : sequence of int
-        2 full, 1 pale, 0 hollow.
-    labeled : sequence of bool
-        Points drawn as stars.
-    tips : sequence of Tooltip or None
-        Tooltips of the points; points without one are combined in few paths.
-    ringed : sequence of bool
-        Points with a tooltip that are in a ring.
+    places : dict
+        The map of a `lapwing._report.record.ReportData`.
+    marks : sequence of Mark
+        Its rows.
     names : sequence of str
         Class names, written at the median of each class.
     shaded : bool
-        Whether groups are shades of a number instead of classes.
+        Whether colours are shades of a number instead of classes.
     title, text : str
         Text alternative for screen readers.
     """
-    x, y = [v / 10 for v in points["x"]], [v / 10 for v in points["y"]]
-    height = points["height"]
+    x, y = [v / 10 for v in places["x"]], [v / 10 for v in places["y"]]
+    height = places["height"]
     strip = _Tips(MAP_WIDTH, height)
-    body = [f'<rect class="ground" x="1" y="1" width="{MAP_WIDTH - 2}" height="{height - 2}"/>']
     bins: dict[tuple[bool, int, int], list[str]] = {}
     single: list[tuple[tuple[bool, int, int], str]] = []
-    for i, k in enumerate(groups):
-        at = f"M{x[i]:g} {y[i]:g}"
-        key = (bool(labeled[i]), strength[i], k)
-        shape = 0 if shaded else sign_of(k)[1]
-        mark = at + (_STAR if labeled[i] else _shape(shape, (3.6, 3.4, 3.6)[strength[i]]))
-        tip = tips[i]
-        if tip is None:
-            bins.setdefault(key, []).append(mark)
+    for mark, a, b, star in zip(marks, x, y, places["labeled"], strict=True):
+        at, key = f"M{a:g} {b:g}", (bool(star), mark.opacity, mark.color)
+        shape = 0 if shaded else sign_of(mark.color)[1]
+        path = at + (_STAR if star else _shape(shape, (3.6, 3.4, 3.6)[mark.opacity]))
+        if mark.tip is None:
+            bins.setdefault(key, []).append(path)
             continue
-        ring = f'<path class="ring" d="{at}{_shape(0, 6)}"/>' if ringed and ringed[i] else ""
-        marks = f'<path d="{mark}"/>{ring}'
-        single.append((key, strip.wrap(tip, f"pt {_look(key, shaded)}", marks)))
-    body += [
-        f'<path class="{_look(k, shaded)}" d="{"".join(m)}"/>' for k, m in sorted(bins.items())
+        ring = f'<path class="ring" d="{at}{_shape(0, 6)}"/>' if mark.ringed else ""
+        drawn = f'<path d="{path}"/>{ring}'
+        single.append((key, strip.wrap(mark.tip, f"pt {_look(key, shaded)}", drawn)))
+    body = [
+        f'<rect class="ground" x="1" y="1" width="{MAP_WIDTH - 2}" height="{height - 2}"/>',
+        *(f'<path class="{_look(k, shaded)}" d="{"".join(m)}"/>' for k, m in sorted(bins.items())),
+        *(group for _, group in sorted(single, key=itemgetter(0))),
+        *_names(x, y, [mark.color for mark in marks], names, height),
+        strip.hint(),
     ]
-    body += [group for _, group in sorted(single, key=lambda entry: entry[0])]
-    body += [*_names(x, y, groups, names, height), strip.hint()]
     tall = height + TIP_HEIGHT
     return _picture(ident, MAP_WIDTH, tall, title, text, body, "map tips", "group")
 
 
 def _look(key: tuple[bool, int, int], shaded: bool) -> str:
-    star, level, group = key
-    color = f"s{group}" if shaded else f"k{sign_of(group)[0]}"
-    return f"{color} {'star' if star else f'p{level}'}"
+    star, opacity, color = key
+    paint = f"s{color}" if shaded else f"k{sign_of(color)[0]}"
+    return f"{paint} {'star' if star else f'p{opacity}'}"
 
 
 def _names(
@@ -465,25 +474,23 @@ def draw_rows(kind: str, places: dict[str, Any], rows: Mapping[str, Any]) -> str
     regression = kind == "regression"
     look = "shade by predicted value" if regression else "colour and shape by predicted class"
     listed = {row["index"] for row in rows["largest_residuals" if regression else "least_certain"]}
-    tips = []
-    for i, row in enumerate(places["index"]):
-        value, known = number(places["value"][i]), places["labeled"][i]
+    wrong = places["is_wrong"] or [False] * len(places["index"])
+    columns = (places[key] for key in ("index", "ids", "color", "opacity", "value", "labeled"))
+    marks = []
+    for index, name, color, opacity, value, known, ringed in zip(*columns, wrong, strict=True):
         if regression:
-            words = f"{'label' if known else 'predicted'} {value}"
+            words = f"{'label' if known else 'predicted'} {number(value)}"
         else:
-            name = shorten(places["classes"][places["color"][i]], _NAME)
-            words = f"{'label ' if known else ''}{name}, margin {value}"
-        tips.append(Tooltip(f"row {places['ids'][i]}", words, row in listed))
+            class_name = shorten(places["classes"][color], _NAME)
+            words = f"{'label ' if known else ''}{class_name}, margin {number(value)}"
+        tip = Tooltip(f"row {name}", words, index in listed)
+        marks.append(Mark(color, opacity, tip, ringed))
     return draw_map(
         "map",
         places,
-        places["color"],
-        strength=places["opacity"],
-        labeled=places["labeled"],
-        ringed=places["is_wrong"],
-        names=() if regression else places["classes"],
+        marks,
+        () if regression else places["classes"],
         shaded=regression,
-        tips=tips,
         title=f"Map of {count(places['n_drawn'])} rows",
         text=f"Each sign is a row, {look}; stars are labelled rows. The figures are in the tables.",
     )
@@ -492,24 +499,22 @@ def draw_rows(kind: str, places: dict[str, Any], rows: Mapping[str, Any]) -> str
 def draw_twin(places: dict[str, Any]) -> str:
     """Draw the map with the classes of the supervised twin."""
     names = [shorten(name, _NAME) for name in places["classes"]]
-    rows = zip(places["ids"], places["twin"], places["color"], strict=True)
-    tips = [
-        None
+    marks = [
+        Mark(theirs, 1, None)
         if theirs == ours
-        else Tooltip(f"row {row}", f"twin {names[theirs]}, here {names[ours]}", False)
-        for row, theirs, ours in rows
+        else Mark(
+            theirs, 2, Tooltip(f"row {row}", f"twin {names[theirs]}, here {names[ours]}", False)
+        )
+        for row, theirs, ours in zip(places["ids"], places["twin"], places["color"], strict=True)
     ]
-    differs = [tip is not None for tip in tips]
+    n_differing = sum(mark.tip is not None for mark in marks)
     return draw_map(
         "twin-map",
         places,
-        places["twin"],
-        strength=[2 if d else 1 for d in differs],
-        labeled=places["labeled"],
-        names=places["classes"],
-        tips=tips,
+        marks,
+        places["classes"],
         title="The same map with the supervised twin’s classes",
-        text=f"{count(sum(differs))} of the drawn rows differ from the map above.",
+        text=f"{count(n_differing)} of the drawn rows differ from the map above.",
     )
 
 

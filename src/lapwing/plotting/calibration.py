@@ -17,8 +17,7 @@ from lapwing.classes.markers import find_unlabeled, read_column
 from lapwing.plotting.drawing import (
     PALE,
     PALETTE,
-    Display,
-    add_legend,
+    LegendDisplay,
     codes_of,
     ink_of,
     label_axes,
@@ -32,7 +31,7 @@ _ROUNDING = 1e-6  # float32 probabilities may be as far beyond 0 and 1
 
 
 @parameters
-class CalibrationDisplay(Display):
+class CalibrationDisplay(LegendDisplay):
     """Reliability diagram: observed frequencies against predicted probabilities.
 
     For two classes the probability is that of the second one. For more it is that of the predicted
@@ -100,6 +99,8 @@ class CalibrationDisplay(Display):
     subject: str
     outcome: str
     expected_calibration_error: float
+
+    _SIZE = (5.4, 5.0)
 
     @classmethod
     def from_estimator(
@@ -267,31 +268,7 @@ class CalibrationDisplay(Display):
         )
         return display.plot(ax, title=title, legend=legend)
 
-    def plot(
-        self, ax: Axes | None = None, *, title: str | None = None, legend: bool = True
-    ) -> Self:
-        """Draw the diagram.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw into; None makes a new figure of pyplot.
-        title : str, default=None
-            Title of the Axes.
-        legend : bool, default=True
-            Whether to explain the signs.
-
-        Returns
-        -------
-        CalibrationDisplay
-            The display itself, with its fitted attributes.
-
-        Raises
-        ------
-        ImportError
-            If matplotlib is not installed.
-        """
-        axes = self._open(ax, (5.4, 5.0))
+    def _draw(self, axes: Axes, title: str | None) -> None:
         ink = ink_of(axes)
         (self.line_,) = axes.plot(
             [0, 1], [0, 1], color=PALE, linestyle="--", linewidth=1.2, label="right", zorder=1
@@ -326,9 +303,6 @@ class CalibrationDisplay(Display):
         ]
         axes.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
         label_axes(axes, f"Probability of {self.subject}", f"Share that {self.outcome}", title)
-        if legend:
-            add_legend(axes, beside="labels")
-        return self
 
 
 def _check_options(n_bins: object, strategy: str, confidence: float) -> None:

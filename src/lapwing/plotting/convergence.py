@@ -14,7 +14,7 @@ from lapwing._parameters import parameters
 from lapwing.plotting.drawing import (
     MARKERS,
     PALETTE,
-    Display,
+    LegendDisplay,
     add_legend,
     color_of,
     label_axes,
@@ -34,7 +34,7 @@ _STYLES = ("-", "--", ":", "-.")
 
 
 @parameters
-class ConvergenceDisplay(Display):
+class ConvergenceDisplay(LegendDisplay):
     """Objective of a fit by iteration or by start.
 
     `LapSVC`, `LapRLSClassifier` and `LapRLSRegressor` record every iteration of ``solver='pcg'``
@@ -78,6 +78,8 @@ class ConvergenceDisplay(Display):
     quantity: str = "objective"
     step: str = "iteration"
     columns: Sequence[str] = ()
+
+    _SIZE = (5.8, 4.0)
 
     @classmethod
     def from_estimator(
@@ -129,31 +131,7 @@ class ConvergenceDisplay(Display):
         )
         return display.plot(ax, title=title, legend=legend)
 
-    def plot(
-        self, ax: Axes | None = None, *, title: str | None = None, legend: bool = True
-    ) -> Self:
-        """Draw the records.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw into; None makes a new figure of pyplot.
-        title : str, default=None
-            Title of the Axes.
-        legend : bool, default=True
-            Whether to name the columns if there are several.
-
-        Returns
-        -------
-        ConvergenceDisplay
-            The display itself, with its fitted attributes.
-
-        Raises
-        ------
-        ImportError
-            If matplotlib is not installed.
-        """
-        axes = self._open(ax, (5.8, 4.0))
+    def _draw(self, axes: Axes, title: str | None) -> None:
         steps = np.arange(1, len(self.values) + 1)
         single = self.step == "start"
         self.lines_ = []
@@ -175,9 +153,10 @@ class ConvergenceDisplay(Display):
         label_axes(axes, self.step.capitalize(), name, title)
         if single:
             axes.set_xticks(steps if len(steps) <= 12 else steps[:: len(steps) // 6])
-        if legend and self.columns:
+
+    def _explain(self, axes: Axes) -> None:
+        if self.columns:
             add_legend(axes, beside="labels")
-        return self
 
 
 def _records(model: BaseEstimator) -> tuple[dict[str, NDArray[Any]], str]:

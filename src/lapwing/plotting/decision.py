@@ -17,7 +17,7 @@ from lapwing._rows import PointsLike
 from lapwing.classes.decoding import as_columns, n_columns, of_each_class
 from lapwing.plotting.drawing import (
     PALE,
-    Display,
+    LegendDisplay,
     add_legend,
     codes_of,
     color_of,
@@ -27,6 +27,7 @@ from lapwing.plotting.drawing import (
     ink_of,
     new_axes,
     paper_of,
+    scatter,
     scatter_class,
     scatter_labeled,
     strength_of,
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 
 
 @parameters
-class DecisionMapDisplay(Display):
+class DecisionMapDisplay(LegendDisplay):
     """Map of predicted classes in the plane, with the confidence of the classifier.
 
     The background has the colour of the class, paler where the two best decision values are close;
@@ -97,6 +98,8 @@ class DecisionMapDisplay(Display):
     points: NDArray[Any]
     codes: NDArray[Any]
     feature_names: Sequence[str] = ()
+
+    _SIZE = (5.2, 4.2)
 
     @classmethod
     def from_estimator(
@@ -173,36 +176,12 @@ class DecisionMapDisplay(Display):
         )
         return display.plot(ax, title=title, legend=legend)
 
-    def plot(
-        self, ax: Axes | None = None, *, title: str | None = None, legend: bool = True
-    ) -> Self:
-        """Draw the map.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw into; None makes a new figure of pyplot.
-        title : str, default=None
-            Title of the Axes.
-        legend : bool, default=True
-            Whether to explain the signs.
-
-        Returns
-        -------
-        DecisionMapDisplay
-            The display itself, with its fitted attributes.
-
-        Raises
-        ------
-        ImportError
-            If matplotlib is not installed.
-        """
-        axes = self._open(ax, (5.2, 4.2))
+    def _draw(self, axes: Axes, title: str | None) -> None:
         self._draw_background(axes)
         hidden = self.codes < 0
-        self.unlabeled_ = axes.scatter(
-            self.points[hidden, 0],
-            self.points[hidden, 1],
+        self.unlabeled_ = scatter(
+            axes,
+            self.points[hidden],
             s=11,
             color=PALE,
             alpha=0.55,
@@ -215,9 +194,9 @@ class DecisionMapDisplay(Display):
             for k, c in enumerate(self.classes)
         ]
         finish(axes, title, self.feature_names)
-        if legend:
-            add_legend(axes, beside="labels" if self.feature_names else "picture")
-        return self
+
+    def _explain(self, axes: Axes) -> None:
+        add_legend(axes, beside="labels" if self.feature_names else "picture")
 
     def _draw_background(self, axes: Axes) -> None:
         """Colour the plane by class and margin, and draw the boundaries."""
@@ -399,9 +378,9 @@ def scatter_predictions(
     for c in order:
         if (guess == c).any():
             write_class(axes, points[guess == c], points[known], str(c))
-    axes.scatter(
-        points[wrong, 0],
-        points[wrong, 1],
+    scatter(
+        axes,
+        points[wrong],
         s=38,
         facecolors="none",
         edgecolors=ink_of(axes),

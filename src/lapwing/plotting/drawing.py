@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,6 +64,50 @@ class Display:
         return self.ax_
 
 
+class LegendDisplay(Display, ABC):
+    """Base of displays that explain their signs by a legend."""
+
+    _SIZE = (6.0, 4.5)  # inches of a new figure
+
+    def plot(
+        self, ax: Axes | None = None, *, title: str | None = None, legend: bool = True
+    ) -> Self:
+        """Draw the display.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw into; None makes a new figure of pyplot.
+        title : str, default=None
+            Title of the Axes.
+        legend : bool, default=True
+            Whether to explain the signs.
+
+        Returns
+        -------
+        Display
+            The display itself, with its fitted attributes.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        """
+        axes = self._open(ax, self._SIZE)
+        self._draw(axes, title)
+        if legend:
+            self._explain(axes)
+        return self
+
+    @abstractmethod
+    def _draw(self, axes: Axes, title: str | None) -> None:
+        """Draw into the Axes, and set the attributes of the artists."""
+
+    def _explain(self, axes: Axes) -> None:
+        """Add the legend."""
+        add_legend(axes, beside="labels")
+
+
 def paper_of(axes: Axes, *, inside: bool) -> tuple[float, float, float]:
     """Return the background colour within the Axes, or outside them."""
     colors = require("matplotlib.colors", extra="plot", purpose="lapwing.plotting")
@@ -103,6 +148,11 @@ def strength_of(values: NDArray[np.float64] | None, n: int) -> NDArray[np.float6
     return np.minimum(values / middle, 1.0) if middle > 0 else np.ones(values.shape)
 
 
+def scatter(axes: Axes, points: NDArray[Any], **style: Any) -> PathCollection:
+    """Draw points of shape (n, 2)."""
+    return axes.scatter(points[:, 0], points[:, 1], **style)
+
+
 def scatter_class(
     axes: Axes,
     points: NDArray[Any],
@@ -113,17 +163,17 @@ def scatter_class(
 ) -> None:
     """Draw the points of a class: dots of strength `sure` in [0, 1], labelled points as stars."""
     colors = require("matplotlib.colors", extra="plot", purpose="lapwing.plotting")
-    axes.scatter(
-        points[unlabeled, 0],
-        points[unlabeled, 1],
+    scatter(
+        axes,
+        points[unlabeled],
         s=10 + 14 * sure[unlabeled],
         c=colors.to_rgba_array(color, 0.18 + 0.72 * sure[unlabeled]),
         linewidths=0,
         zorder=3,
     )
-    axes.scatter(
-        points[labeled, 0],
-        points[labeled, 1],
+    scatter(
+        axes,
+        points[labeled],
         s=230,
         marker="*",
         color=color,
@@ -152,9 +202,9 @@ def write_class(axes: Axes, points: NDArray[Any], stars: NDArray[Any], name: str
 
 def scatter_labeled(axes: Axes, points: NDArray[Any], k: int, label: str) -> PathCollection:
     """Draw the labelled points of class k, with an entry in the legend."""
-    return axes.scatter(
-        points[:, 0],
-        points[:, 1],
+    return scatter(
+        axes,
+        points,
         s=110,
         color=color_of(k),
         marker=MARKERS[k % len(MARKERS)],
@@ -165,37 +215,27 @@ def scatter_labeled(axes: Axes, points: NDArray[Any], k: int, label: str) -> Pat
     )
 
 
-def finish(axes: Axes, title: str | None, names: Sequence[str] = ()) -> None:
-    """Remove the ticks, set the title, and name the axes if names are given."""
-    axes.set(xticks=[], yticks=[])
-    for side in axes.spines.values():
-        side.set_color("#c9ced6")
-    _write_title(axes, title)
-    if names:
-        ink = ink_of(axes, inside=False)
-        axes.set_xlabel(names[0], color=ink)
-        axes.set_ylabel(names[1], color=ink)
-
-
 def column_names(X: PointsLike) -> tuple[str, ...]:
     """Return the names of the columns of a dataframe; empty for other arrays."""
     return tuple(map(str, getattr(X, "columns", ())))
 
 
-def label_axes(axes: Axes, x: str, y: str, title: str | None) -> None:
+def finish(axes: Axes, title: str | None, names: Sequence[str] = ()) -> None:
+    """Remove the ticks, set the title, and name the axes if names are given."""
+    axes.set(xticks=[], yticks=[])
+    x, y = names or ("", "")
+    label_axes(axes, x, y, title, frame="#c9ced6")
+
+
+def label_axes(axes: Axes, x: str, y: str, title: str | None, *, frame: str = PALE) -> None:
     """Name both axes and set the title, in a readable colour."""
     ink = ink_of(axes, inside=False)
     axes.set_xlabel(x, color=ink)
     axes.set_ylabel(y, color=ink)
     axes.tick_params(which="both", colors=ink)
     for side in axes.spines.values():
-        side.set_color(PALE)
-    _write_title(axes, title)
-
-
-def _write_title(axes: Axes, title: str | None) -> None:
+        side.set_color(frame)
     if title is not None:
-        ink = ink_of(axes, inside=False)
         axes.set_title(title, loc="left", fontsize=11.5, color=ink, pad=8)
 
 
@@ -222,20 +262,21 @@ def explain_signs(axes: Axes, stars: bool, rings: bool, fading: bool) -> None:
     lines = require("matplotlib.lines", extra="plot", purpose="lapwing.plotting")
     ink = ink_of(axes, inside=False)
 
-    def sign(text: str, marker: str, **style: object) -> Any:
-        return lines.Line2D([], [], linestyle="none", marker=marker, label=text, **style)
-
-    handles = [sign("predicted class, by colour", "o", color=PALE, markeredgewidth=0)]
-    if fading:
-        handles.append(
-            sign("fainter: less certain", "o", color=PALE, alpha=0.35, markeredgewidth=0)
-        )
-    if stars:
-        handles.append(sign("label given", "*", color="none", markeredgecolor=ink, markersize=12))
-    if rings:
-        handles.append(
-            sign("wrong", "o", markerfacecolor="none", markeredgecolor=ink, markersize=8)
-        )
+    signs = (
+        (True, "predicted class, by colour", {"color": PALE, "markeredgewidth": 0}),
+        (fading, "fainter: less certain", {"color": PALE, "alpha": 0.35, "markeredgewidth": 0}),
+        (
+            stars,
+            "label given",
+            {"marker": "*", "color": "none", "markeredgecolor": ink, "markersize": 12},
+        ),
+        (rings, "wrong", {"markerfacecolor": "none", "markeredgecolor": ink, "markersize": 8}),
+    )
+    handles = [
+        lines.Line2D([], [], label=text, **{"linestyle": "none", "marker": "o", **style})
+        for shown, text, style in signs
+        if shown
+    ]
     add_legend(axes, handles)
 
 

@@ -20,12 +20,13 @@ from lapwing._parameters import parameters
 from lapwing._rows import PointsLike
 from lapwing.plotting.drawing import (
     PALE,
-    Display,
+    LegendDisplay,
     add_legend,
     color_of,
     column_names,
     finish,
     last_step,
+    scatter,
     scatter_labeled,
 )
 from lapwing.problem import distinct_rows
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
 
 @parameters
-class GraphDisplay(Display):
+class GraphDisplay(LegendDisplay):
     """Graph of a fit in two coordinates, with edges by weight and labelled points.
 
     Predictions follow the edges: labels spread along an edge between two clouds, and predictions of
@@ -87,6 +88,8 @@ class GraphDisplay(Display):
     labeled: NDArray[np.bool_]
     classes: Sequence[Any] = ()
     names: Sequence[str] = ()
+
+    _SIZE = (6.4, 5.2)
 
     @classmethod
     def from_estimator(
@@ -167,33 +170,9 @@ class GraphDisplay(Display):
         )
         return display.plot(ax, title=title, legend=legend)
 
-    def plot(
-        self, ax: Axes | None = None, *, title: str | None = None, legend: bool = True
-    ) -> Self:
-        """Draw the graph.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw into; None makes a new figure of pyplot.
-        title : str, default=None
-            Title of the Axes.
-        legend : bool, default=True
-            Whether to explain the signs.
-
-        Returns
-        -------
-        GraphDisplay
-            The display itself, with its fitted attributes.
-
-        Raises
-        ------
-        ImportError
-            If matplotlib is not installed.
-        """
+    def _draw(self, axes: Axes, title: str | None) -> None:
         collections = require("matplotlib.collections", extra="plot", purpose="lapwing.plotting")
         colors = require("matplotlib.colors", extra="plot", purpose="lapwing.plotting")
-        axes = self._open(ax, (6.4, 5.2))
         # Each edge once, with the heaviest on top.
         upper = sp.triu(self.affinity, k=1).tocoo()
         order = np.argsort(upper.data, kind="stable")
@@ -208,9 +187,9 @@ class GraphDisplay(Display):
         axes.add_collection(self.edges_)
         free = ~self.labeled
         named = len(self.classes) > 0
-        self.unlabeled_ = axes.scatter(
-            self.layout[free, 0],
-            self.layout[free, 1],
+        self.unlabeled_ = scatter(
+            axes,
+            self.layout[free],
             s=16,
             c=[color_of(k) for k in self.codes[free]],
             linewidths=0,
@@ -224,9 +203,9 @@ class GraphDisplay(Display):
             for k, (sign, mine) in enumerate(zip(signs, known, strict=True))
         ]
         finish(axes, title, self.names)
-        if legend:
-            add_legend(axes, beside="labels" if self.names else "picture")
-        return self
+
+    def _explain(self, axes: Axes) -> None:
+        add_legend(axes, beside="labels" if self.names else "picture")
 
 
 def _affinity(model: BaseEstimator) -> Any:

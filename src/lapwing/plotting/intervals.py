@@ -16,7 +16,7 @@ from lapwing.classes.labels import as_targets
 from lapwing.plotting.drawing import (
     PALE,
     PALETTE,
-    Display,
+    LegendDisplay,
     add_legend,
     ink_of,
     label_axes,
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @parameters
-class PredictionIntervalDisplay(Display):
+class PredictionIntervalDisplay(LegendDisplay):
     """Prediction intervals of rows, with the true values where they are known.
 
     Create it with `from_estimator` or `from_predictions`.
@@ -85,6 +85,8 @@ class PredictionIntervalDisplay(Display):
     held: float
     x: NDArray[Any] | None = None
     coverage: float | None = None
+
+    _SIZE = (6.0, 4.6)
 
     @classmethod
     def from_estimator(
@@ -229,31 +231,7 @@ class PredictionIntervalDisplay(Display):
         )
         return display.plot(ax, title=title, legend=legend)
 
-    def plot(
-        self, ax: Axes | None = None, *, title: str | None = None, legend: bool = True
-    ) -> Self:
-        """Draw the intervals.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw into; None makes a new figure of pyplot.
-        title : str, default=None
-            Title of the Axes.
-        legend : bool, default=True
-            Whether to explain the signs.
-
-        Returns
-        -------
-        PredictionIntervalDisplay
-            The display itself, with its fitted attributes.
-
-        Raises
-        ------
-        ImportError
-            If matplotlib is not installed.
-        """
-        axes = self._open(ax, (6.0, 4.6))
+    def _draw(self, axes: Axes, title: str | None) -> None:
         x = self.y_pred if self.x is None else self.x
         order, within = np.argsort(x, kind="stable"), _within(self.lower, self.upper, self.y_true)
         missed = ~within & ~np.isnan(self.y_true)
@@ -275,11 +253,11 @@ class PredictionIntervalDisplay(Display):
         )
         value = "Value" if np.isnan(self.held) else "True value"
         label_axes(axes, "Predicted value" if self.x is None else "x", value, title)
-        if legend:
-            shown = [self.intervals_, self.line_]
-            shown += [] if np.isnan(self.held) else [self.points_, self.missed_]
-            add_legend(axes, shown, beside="labels")
-        return self
+
+    def _explain(self, axes: Axes) -> None:
+        shown = [self.intervals_, self.line_]
+        shown += [] if np.isnan(self.held) else [self.points_, self.missed_]
+        add_legend(axes, shown, beside="labels")
 
 
 def _within(lower: NDArray[Any], upper: NDArray[Any], y_true: NDArray[Any]) -> NDArray[np.bool_]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,52 +33,6 @@ _MEASURES = {
 _LAST = ("gamma", "graph")  # parameters of kernel and graph, which come after the objective's
 _SHORT = 8  # largest number of letters of a horizontal tick label
 _WRITTEN = 100  # largest number of cells in which the errors are written
-
-
-class PathErrors(NamedTuple):
-    """Leave-one-out errors over one or two parameters; see `PathDisplay`."""
-
-    parameters: tuple[str, ...]
-    values: tuple[list[Any], ...]
-    errors: NDArray[np.float64]
-    best: tuple[int, ...]
-
-
-def errors_along_path(
-    model: Any,
-    parameters: Sequence[str] | None = None,
-    measure: str = "left_out_squared_error",
-) -> PathErrors:
-    """Collect the errors of a fitted estimator that chose its own parameters.
-
-    Parameters
-    ----------
-    model : estimator
-    parameters : sequence of str, optional
-        See `PathDisplay.from_estimator`.
-    measure : str, optional
-        See `PathDisplay.from_estimator`.
-    """
-    results = _results(model)
-    if measure not in results or measure not in _MEASURES:
-        known = [name for name in _MEASURES if name in results]
-        raise ValueError(f"measure={measure!r} is not one of {', '.join(known)}.")
-    chosen = _chosen(results, parameters)
-    columns = [[params[name] for params in results["params"]] for name in chosen]
-    values = tuple(_distinct(column) for column in columns)
-    errors = np.full([len(axis) for axis in values], np.inf)
-    found = np.nan_to_num(np.asarray(results[measure], dtype=float), nan=np.inf)
-    pairs = list(zip(values, columns, strict=True))
-    np.minimum.at(errors, tuple([_place(axis, v) for v in column] for axis, column in pairs), found)
-    return PathErrors(
-        chosen,
-        values,
-        np.where(np.isinf(errors), np.nan, errors),
-        tuple(
-            _place(axis, model.best_params_[name])
-            for axis, name in zip(values, chosen, strict=True)
-        ),
-    )
 
 
 @parameters
@@ -182,8 +136,8 @@ class PathDisplay(Display):
         ImportError
             If matplotlib is not installed.
         """
-        found = errors_along_path(last_step(estimator), parameters, measure)
-        return cls(**found._asdict(), measure=measure).plot(ax, title=title, colorbar=colorbar)
+        found = vars(errors_along_path(last_step(estimator), parameters, measure))
+        return cls(**found).plot(ax, title=title, colorbar=colorbar)
 
     def plot(
         self, ax: Axes | None = None, *, title: str | None = None, colorbar: bool = True
@@ -261,6 +215,47 @@ class PathDisplay(Display):
         ink = ink_on(self.image_.cmap(self.image_.norm(error))) if solved else ink_of(axes)
         text = f"{error:.3g}" if solved else "none"
         self.texts_.append(axes.text(i, j, text, color=ink, ha="center", va="center", fontsize=9))
+
+
+def errors_along_path(
+    model: Any,
+    parameters: Sequence[str] | None = None,
+    measure: str = "left_out_squared_error",
+) -> PathDisplay:
+    """Collect the errors of a fitted estimator that chose its own parameters, without drawing.
+
+    Parameters
+    ----------
+    model : estimator
+    parameters : sequence of str, optional
+        See `PathDisplay.from_estimator`.
+    measure : str, optional
+        See `PathDisplay.from_estimator`.
+    """
+    results = _results(model)
+    if measure not in results or measure not in _MEASURES:
+        known = [name for name in _MEASURES if name in results]
+        raise ValueError(f"measure={measure!r} is not one of {', '.join(known)}.")
+    chosen = _chosen(results, parameters)
+    columns = [[params[name] for params in results["params"]] for name in chosen]
+    values = tuple(_distinct(column) for column in columns)
+    errors = np.full([len(axis) for axis in values], np.inf)
+    found = np.nan_to_num(np.asarray(results[measure], dtype=float), nan=np.inf)
+    places = tuple(
+        [_place(axis, value) for value in column]
+        for axis, column in zip(values, columns, strict=True)
+    )
+    np.minimum.at(errors, places, found)
+    best = [
+        _place(axis, model.best_params_[name]) for axis, name in zip(values, chosen, strict=True)
+    ]
+    return PathDisplay(
+        parameters=chosen,
+        values=values,
+        errors=np.where(np.isinf(errors), np.nan, errors),
+        best=tuple(best),
+        measure=measure,
+    )
 
 
 def _star(edge: str) -> dict[str, Any]:
