@@ -153,7 +153,7 @@ def test_parameters_are_kept_and_attributes_are_those_of_the_documentation(name:
 
 @pytest.mark.parametrize("ground", ["#f4f1ea", "#1e2228"])
 @pytest.mark.parametrize("name", NAMES)
-def test_text_is_read_on_light_and_on_dark_ground(name: str, ground: str) -> None:
+def test_contrast_of_texts_on_light_and_dark_ground(name: str, ground: str) -> None:
     figure = Figure(facecolor=ground)
     axes = figure.add_subplot(facecolor=ground)
     display = example(name, axes)
@@ -164,7 +164,7 @@ def test_text_is_read_on_light_and_on_dark_ground(name: str, ground: str) -> Non
         assert contrast(to_rgb(text.get_color()), to_rgb(ground)) > 4.5, text.get_text()
 
 
-def test_a_part_of_a_figure_has_the_ground_of_the_whole() -> None:
+def test_subfigure_has_the_ground_of_its_figure() -> None:
     part = Figure(facecolor="black").subfigures(1, 2)[0]
     axes = part.add_subplot(facecolor="none")
     display = example("GraphDisplay", axes)
@@ -183,11 +183,10 @@ def test_a_missing_matplotlib_names_the_extra(name: str, monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_example_of_the_documentation_runs(name: str) -> None:
-    found = doctest.DocTestFinder(recurse=False).find(getattr(plotting, name), name)
-    runner = doctest.DocTestRunner()
-    assert found[0].examples
-    assert sum(runner.run(test).failed for test in found) == 0
+def test_examples_of_the_documentation(name: str) -> None:
+    (test,) = doctest.DocTestFinder(recurse=False).find(getattr(plotting, name), name)
+    assert test.examples
+    assert doctest.DocTestRunner().run(test).failed == 0
 
 
 # --- a decision map ------------------------------------------------------------------------------
@@ -353,7 +352,7 @@ def test_one_parameter_is_a_line() -> None:
     assert display.ax_.get_ylabel() == "Leave-one-out squared error"
 
 
-def test_recipes_are_values_too() -> None:
+def test_graphs_as_values_of_an_axis() -> None:
     display = draw_path(PATH, parameters=["graph"])
     assert len(display.values[0]) == len({repr(p["graph"]) for p in PATH.cv_results_["params"]})
     words = [text.get_text() for text in display.ax_.get_xticklabels()]
@@ -361,7 +360,7 @@ def test_recipes_are_values_too() -> None:
     assert repr(display.values[0][display.best[0]]) == repr(PATH.best_params_["graph"])
 
 
-def test_what_varies_is_drawn() -> None:
+def test_axes_are_the_parameters_with_several_values() -> None:
     one = labels_of(LapRLSClassifierCV(gamma_As=[0.01], gamma_Is=[0.1, 1.0], gammas=[0.5, 1.0]))
     assert draw_path(one).parameters == ("gamma_I", "gamma")
     y = np.where(Y < 0, np.nan, X[:, 0])
@@ -370,7 +369,7 @@ def test_what_varies_is_drawn() -> None:
     assert draw_path(alone).errors.shape == (1,)
 
 
-def test_a_setting_without_a_solution_is_said_to_have_none() -> None:
+def test_setting_without_a_solution() -> None:
     errors = np.array([[0.1, np.nan], [0.2, 0.3]])
     display = PathDisplay(
         parameters=("gamma_A", "gamma_I"), values=([1, 2], [3, 4]), errors=errors, best=(0, 0)
@@ -383,7 +382,7 @@ def test_a_setting_without_a_solution_is_said_to_have_none() -> None:
 
 
 @pytest.mark.parametrize("quantity", ["objective", "gradient", "preconditioned", "mixed"])
-def test_lines_are_the_history(quantity: str) -> None:
+def test_history_by_iteration(quantity: str) -> None:
     display = draw_convergence(SOLVED, quantity=quantity)
     history = SOLVED.history_[quantity]
     for k, line in enumerate(display.lines_):
@@ -394,7 +393,7 @@ def test_lines_are_the_history(quantity: str) -> None:
     assert display.ax_.get_xlabel() == "Iteration"
 
 
-def test_starts_are_dots() -> None:
+def test_objectives_of_starts() -> None:
     model = S3VC(n_init=3, random_state=0).fit(X, Y)
     display = draw_convergence(model)
     assert len(display.lines_) == 3
@@ -406,26 +405,20 @@ def test_starts_are_dots() -> None:
     assert display.ax_.get_ylabel() == "Objective at the end"
 
 
-def test_steps_of_a_partition_are_joined() -> None:
+def test_single_column_has_no_legend() -> None:
     model = BalancedGraphClassifier().fit(X, Y)
     display = draw_convergence(model)
     (line,) = display.lines_
     np.testing.assert_array_equal(line.get_ydata(), model.history_["objective"][:, 0])
+    assert display.ax_.get_legend() is None
     with pytest.raises(ValueError, match="quantity='gradient' is not one of objective"):
         draw_convergence(model, quantity="gradient")
-
-
-def test_one_column_needs_no_name() -> None:
-    two = np.where(Y == 2, 1, Y)
-    display = draw_convergence(LapSVC(solver="pcg").fit(X, two))
-    assert len(display.lines_) == 1
-    assert display.ax_.get_legend() is None
 
 
 # --- calibration ---------------------------------------------------------------------------------
 
 
-def test_bins_hold_means_shares_and_numbers_of_rows() -> None:
+def test_calibration_bins() -> None:
     display = calibrate(SO, PROBA, n_bins=4)
     quarter = np.minimum((4 * PROBA).astype(int), 3)
     expected = [(PROBA[quarter == k].mean(), SO[quarter == k].mean()) for k in range(4)]
@@ -450,7 +443,7 @@ def test_intervals_are_wilsons() -> None:
     np.testing.assert_array_equal(drawn, np.column_stack([display.lower, display.upper]))
 
 
-def test_intervals_of_few_rows_and_of_sure_bins_stay_within_shares() -> None:
+def test_calibration_intervals_stay_within_0_and_1() -> None:
     display = calibrate([0, 1], [0.0, 1.0], n_bins=2)
     assert display.prob_true.tolist() == [0, 1]
     assert display.lower[0] == 0
@@ -459,7 +452,7 @@ def test_intervals_of_few_rows_and_of_sure_bins_stay_within_shares() -> None:
     assert [text.get_text() for text in display.texts_] == ["1 row", "1 row"]
 
 
-def test_rows_without_a_label_do_not_count_and_empty_bins_are_not_drawn() -> None:
+def test_calibration_without_unlabelled_rows_and_empty_bins() -> None:
     y = ["a", "b", None, "b", "a"]
     display = calibrate(y, [0.1, 0.9, 0.5, 0.9, 0.1], n_bins=10)
     assert display.counts.tolist() == [2, 2]
@@ -468,7 +461,7 @@ def test_rows_without_a_label_do_not_count_and_empty_bins_are_not_drawn() -> Non
     np.testing.assert_array_equal(other.prob_pred, display.prob_pred)
 
 
-def test_of_many_classes_the_answer_is_judged() -> None:
+def test_calibration_of_many_classes() -> None:
     proba = np.array([[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.2, 0.3, 0.5], [0.3, 0.3, 0.4]])
     display = calibrate([0, 1, 2, 1], proba, n_bins=2)
     # 0.5 and 0.4 lie in the lower half, which holds its upper edge.
@@ -482,7 +475,7 @@ def test_bins_of_equal_numbers_of_rows() -> None:
     assert display.counts.tolist() == [50, 50, 50, 50]
 
 
-def test_an_estimator_is_asked_for_its_probabilities() -> None:
+def test_calibration_of_an_estimator() -> None:
     y = TRUTH > 0
     model = LogisticRegression().fit(X, y)
     display = CalibrationDisplay.from_estimator(model, X, y)
@@ -494,7 +487,7 @@ def test_an_estimator_is_asked_for_its_probabilities() -> None:
 # --- intervals of numbers ------------------------------------------------------------------------
 
 
-def test_true_values_are_drawn_by_whether_their_interval_holds_them() -> None:
+def test_true_values_within_and_outside_their_intervals() -> None:
     true = np.where(np.arange(200) % 4, PROBA, np.nan)
     display = draw_intervals(true, y_pred=PROBA**2, y_interval=ENDS)
     holds = (ENDS[:, 0] <= true) & (true <= ENDS[:, 1])
@@ -535,7 +528,7 @@ class Silent(ClassifierMixin, BaseEstimator):
         return self
 
 
-def untold() -> Any:
+def without_left_out_labels() -> Any:
     y = Y.copy()
     y[np.flatnonzero(Y == 0)[1:]] = -1
     with pytest.warns(UserWarning, match="label"):
@@ -574,7 +567,9 @@ WRONG: dict[str, Callable[..., Any]] = {
         draw_path(PATH, parameters=["C"])
     ),
     "must be one or two different names": lambda: draw_path(PATH, parameters=["gamma", "gamma"]),
-    "No setting has an error, because a class has a single label": lambda: draw_path(untold()),
+    "No setting has an error, because a class has a single label": lambda: draw_path(
+        without_left_out_labels()
+    ),
     "LapSVC was solved by 'dual', which records no iterations. Fit with solver='pcg'.": lambda: (
         draw_convergence(MODEL)
     ),
@@ -626,6 +621,6 @@ WRONG: dict[str, Callable[..., Any]] = {
 
 
 @pytest.mark.parametrize("message", WRONG)
-def test_wrong_input(message: str) -> None:
+def test_rejects_wrong_input(message: str) -> None:
     with pytest.raises(ValueError, match=re.escape(message)):
         WRONG[message]()

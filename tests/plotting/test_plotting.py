@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import io
 import re
 from collections.abc import Callable
 from typing import Any
 
-import matplotlib as mpl
 import numpy as np
 import pytest
-from matplotlib import pyplot
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb, to_rgba
 from matplotlib.contour import ContourSet
@@ -116,9 +113,7 @@ def test_the_background_has_the_colour_of_the_class_and_is_pale_at_boundaries(
         ([0, 1], 9),
     ],
 )
-def test_labelled_and_unlabelled_points_are_told_apart(
-    X: Points, labels: list[Any], marker: Any
-) -> None:
+def test_labelled_and_unlabelled_points(X: Points, labels: list[Any], marker: Any) -> None:
     known = {} if marker != 9 else {"unlabeled": 9}  # the others are known by themselves
     y = np.array([labels[0], labels[0], labels[1], *[marker] * (len(X) - 3)], dtype=object)
     axes = decision_map(Linear((1.0, 0.0), classes=labels), X, y, **known)
@@ -129,43 +124,23 @@ def test_labelled_and_unlabelled_points_are_told_apart(
     assert legend_of(axes) == ["unlabelled", *(f"labelled {label}" for label in labels)]
 
 
-def test_without_labels_all_points_are_unlabelled(X: Points) -> None:
-    (points,) = drawn(decision_map(Linear((1.0, 0.0)), X, legend=False))
-    np.testing.assert_array_equal(points, X)
-
-
-def test_a_classifier_that_never_changes_its_mind_has_no_boundary(X: Points) -> None:
-    X = X + 5
-    assert boundaries(decision_map(Linear((1.0, 1.0)), X)) == []
+def test_no_boundary_where_one_class_wins_everywhere(X: Points) -> None:
+    axes = decision_map(Linear((1.0, 1.0)), X + 5, title="one")
+    assert boundaries(axes) == []
+    assert axes.get_title(loc="left") == "one"
+    np.testing.assert_array_equal(drawn(axes), [X + 5])
     assert boundaries(decision_map(Linear((0.0, 0.0)), X)) == []
 
 
-def test_a_single_point_and_scikit_learn_estimators(X: Points) -> None:
-    y = (X[:, 0] > 0) + (X[:, 1] > 0)
-    axes = decision_map(SVC().fit(X, y), X[:1], y[:1], title="one")
-    assert axes.get_title(loc="left") == "one"
-
-
-def test_axes_are_used_and_figures_are_not_shared(X: Points) -> None:
-    axes = Figure().add_subplot()
-    before = dict(mpl.rcParams)
-    assert decision_map(Linear((1.0, 0.0)), X, ax=axes) is axes
-    assert scatter_predictions(X, np.zeros(40), ax=axes) is axes
-    first, second = (scatter_predictions(X, np.zeros(40)).get_figure() for _ in range(2))
-    assert first is not second
-    assert first is not None
-    first.savefig(io.BytesIO())
-    assert [pyplot.figure(number) for number in pyplot.get_fignums()] == [first, second]
-    assert dict(mpl.rcParams) == before
-
-
-def test_predictions_by_colour_star_ring_and_name(X: Points) -> None:
+def test_signs_of_predictions(X: Points) -> None:
     predicted = np.repeat(["u", "v"], 20)
     labeled = np.zeros(40, dtype=bool)
     labeled[[0, 39]] = True
     truth = predicted.copy()
     truth[[0, 5, 30]] = "w"  # the first is labelled: it was given, not guessed
-    axes = scatter_predictions(X, predicted, labeled=labeled, truth=truth)
+    given = Figure().add_subplot()
+    axes = scatter_predictions(X, predicted, labeled=labeled, truth=truth, ax=given)
+    assert axes is given
     u, star_u, v, star_v, rings = drawn(axes)
     np.testing.assert_array_equal(u, X[1:20])
     np.testing.assert_array_equal(v, X[20:39])
@@ -211,38 +186,32 @@ def test_names_stand_beside_stars_if_there_is_room(X: Points) -> None:
     scatter_predictions(X, np.zeros(40), labeled=np.ones(40, dtype=bool))
 
 
-def test_colours_are_distinct_and_dark_enough_to_be_seen_on_white() -> None:
-    rgb = np.array([to_rgb(color) for color in PALETTE])
-    assert len({tuple(color) for color in rgb}) == len(PALETTE) == 10
-    assert (rgb @ [0.2126, 0.7152, 0.0722] < 0.85).all()
+POINTS = np.random.default_rng(0).uniform(-1, 1, size=(40, 2))
+PLANE, ZEROS = Linear((1.0, 0.0)), np.zeros(40)
 
 
-WRONG: dict[str, Callable[..., Any]] = {
-    "draws two features, but X has 1": lambda X: decision_map(Linear((1.0, 0.0)), X[:, :1]),
-    "inconsistent numbers of samples: [40, 1]": lambda X: decision_map(Linear((1.0, 0.0)), X, [0]),
-    "resolution must be 2 or m": lambda X: decision_map(Linear((1.0, 0.0)), X, resolution=1),
-    "not fitted": lambda X: decision_map(SVC(), X),
-    "needs a classifier, got SVR": lambda X: decision_map(SVR(), X),
-    "two columns, got 3": lambda X: scatter_predictions(np.ones((40, 3)), np.zeros(40)),
-    "inconsistent numbers of samples: [40, 39, 40, 40]": lambda X: scatter_predictions(
-        X, np.zeros(39)
-    ),
-    "confidence must not be negative or NaN; give": lambda X: scatter_predictions(
-        X, np.zeros(40), confidence=-np.ones(40)
-    ),
-    "confidence must not be negative or NaN": lambda X: scatter_predictions(
-        X, np.zeros(40), confidence=np.full(40, np.nan)
-    ),
-    "inconsistent numbers of samples: [40, 40, 1, 40]": lambda X: scatter_predictions(
-        X, np.zeros(40), labeled=[True]
-    ),
-    "truth must have one entry for each of the 40 points": lambda X: scatter_predictions(
-        X, np.zeros(40), truth=np.zeros(3)
-    ),
-}
-
-
-@pytest.mark.parametrize("message", WRONG)
-def test_wrong_input(X: Points, message: str) -> None:
+@pytest.mark.parametrize(
+    ("draw", "arguments", "options", "message"),
+    [
+        (decision_map, (PLANE, POINTS[:, :1]), {}, "draws two features, but X has 1"),
+        (decision_map, (PLANE, POINTS, [0]), {}, "inconsistent numbers of samples: [40, 1]"),
+        (decision_map, (PLANE, POINTS), {"resolution": 1}, "resolution must be 2 or more, got 1."),
+        (decision_map, (SVC(), POINTS), {}, "not fitted"),
+        (decision_map, (SVR(), POINTS), {}, "needs a classifier, got SVR"),
+        (scatter_predictions, (np.ones((40, 3)), ZEROS), {}, "two columns, got 3"),
+        (scatter_predictions, (POINTS, ZEROS[1:]), {}, "numbers of samples: [40, 39, 40, 40]"),
+        (scatter_predictions, (POINTS, ZEROS), {"confidence": ZEROS - 1},
+         "confidence must not be negative or NaN; give"),
+        (scatter_predictions, (POINTS, ZEROS), {"confidence": ZEROS * np.nan},
+         "confidence must not be negative or NaN"),
+        (scatter_predictions, (POINTS, ZEROS), {"labeled": [True]},
+         "numbers of samples: [40, 40, 1, 40]"),
+        (scatter_predictions, (POINTS, ZEROS), {"truth": ZEROS[:3]},
+         "truth must have one entry for each of the 40 points"),
+    ],
+)  # fmt: skip
+def test_rejects_wrong_input(
+    draw: Callable[..., Any], arguments: tuple[Any, ...], options: dict[str, Any], message: str
+) -> None:
     with pytest.raises(ValueError, match=re.escape(message)):
-        WRONG[message](X)
+        draw(*arguments, **options)
