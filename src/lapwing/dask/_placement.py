@@ -34,6 +34,7 @@ from lapwing.graphs.ann import (
     centers_of_lists,
     code_width,
     count_of_lists,
+    for_faiss,
     load_faiss,
 )
 from lapwing.graphs.base import CSR
@@ -66,9 +67,7 @@ class Lists:
 
     def scaled(self, points: Array) -> Array:
         """Convert points for faiss: centred and scaled float32, padded to the width of codes."""
-        some = np.ascontiguousarray((points - self.origin) / self.scale, dtype=np.float32)
-        more = self.centers.shape[1] - some.shape[1]
-        return np.pad(some, ((0, 0), (0, more))) if more else some
+        return for_faiss((points - self.origin) / self.scale, self.centers.shape[1])
 
     @cached_property
     def places(self) -> ListPlaces:

@@ -158,8 +158,7 @@ class Anchors:
     def _frame(self) -> tuple[Array, float]:
         """Return the centre of the anchors and a power of 2 near their size, to scale exactly."""
         center = self.points.mean(axis=0, dtype=np.float64).astype(self.points.dtype)
-        size = float(np.abs(self.points - center).max())
-        return center, 2.0 ** math.frexp(size)[1] if size > 0 else 1.0
+        return center, _unit(self.points - center)
 
     def _blocks(self, X: PointData, width: int) -> Iterator[tuple[slice, Array]]:
         """Iterate over dense row blocks, small enough for differences to `width` anchors a row."""

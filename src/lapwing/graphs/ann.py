@@ -34,6 +34,7 @@ from lapwing.graphs.search import (
     Points,
     brute_force,
     complete,
+    neighbors_of,
 )
 
 _LOGGER = logging.getLogger("lapwing")
@@ -122,8 +123,7 @@ def faiss_exact(faiss: ModuleType, points: Points, k: int, n_jobs: int | None) -
     if len(again):
         _LOGGER.debug("%d points searched again: float32 is too coarse for them.", len(again))
         gathered.replace(again, brute_force(points, again, k))
-    found = complete(points, gathered.all(), k)
-    return Neighbors(points.distances(found.lengths), found.indices, 1.0, "faiss", found.tied)
+    return neighbors_of(points, complete(points, gathered.all(), k), 1.0, "faiss")
 
 
 def faiss_approximate(
@@ -186,10 +186,8 @@ def faiss_approximate(
     short = np.flatnonzero(np.isinf(gathered.lengths[:, -1]))
     if len(short):
         gathered.replace(short, brute_force(points, short, k))
-    found = gathered.all()  # without a search for ties beyond the candidates
-    return Neighbors(
-        points.distances(found.lengths), found.indices, reading.recall, "faiss", found.tied
-    )
+    # Without a search for ties beyond the candidates.
+    return neighbors_of(points, gathered.all(), reading.recall, "faiss")
 
 
 def _forecast(scaled: _FaissPoints, k: int) -> None:
@@ -198,9 +196,15 @@ def _forecast(scaled: _FaissPoints, k: int) -> None:
     require_memory(
         float(n) * (4 * scaled.width + edges * 16 * k),
         f"A search for {k} neighbours of each of {n} points",
-        "Reduce the features first, e.g. KNNGraph(n_components=30), or use an estimator that "
-        "searches no neighbours (AnchorGraphClassifier, EigenfunctionClassifier).",
+        _CURE,
     )
+
+
+def for_faiss(points: Array, width: int) -> Array:
+    """Convert points to contiguous float32, with columns of zeros appended up to a width."""
+    points = np.ascontiguousarray(points, dtype=np.float32)
+    more = width - points.shape[1]
+    return np.pad(points, ((0, 0), (0, more))) if more else points
 
 
 class _FaissPoints:
@@ -215,9 +219,7 @@ class _FaissPoints:
         self.width = width or points.search.shape[1]
 
     def __getitem__(self, rows: Any) -> Array:
-        some = np.ascontiguousarray(self.points.search[rows] / self.scale, dtype=np.float32)
-        more = self.width - some.shape[1]
-        return np.pad(some, ((0, 0), (0, more))) if more else some
+        return for_faiss(self.points.search[rows] / self.scale, self.width)
 
     def blocks(self) -> Iterator[slice]:
         return row_blocks(self.points.n, self.points.search.shape[1] * 8, DIFFERENCE_BYTES)
@@ -528,13 +530,6 @@ class ListPlaces:
         return np.asarray(self.groups.search(points, n_lists, params=settings)[1])
 
 
-def empty_lists(faiss: ModuleType, quantizer: Any, n_lists: int, seed: int) -> Any:
-    """Return lists without centres; training adds the centres to the quantizer."""
-    index = faiss.IndexIVFFlat(quantizer, quantizer.d, n_lists)
-    _set_training(index.cp, seed)
-    return index
-
-
 def centers_of_lists(faiss: ModuleType, sample: Array, n_lists: int, seed: int) -> Array:
     """Compute centres (n_lists, d) of a sample (m, d) by k-means, with a search by groups."""
     settings, d = faiss.ClusteringParameters(), sample.shape[1]
@@ -546,7 +541,9 @@ def centers_of_lists(faiss: ModuleType, sample: Array, n_lists: int, seed: int) 
 
 
 def _grouping(faiss: ModuleType, n_lists: int, d: int, seed: int) -> Any:
-    groups = empty_lists(faiss, faiss.IndexFlatL2(d), max(1, int(n_lists**0.5)), seed)
+    """Return groups without centres, which training adds."""
+    groups = faiss.IndexIVFFlat(faiss.IndexFlatL2(d), d, max(1, int(n_lists**0.5)))
+    _set_training(groups.cp, seed)
     groups.nprobe = min(_GROUPS_READ, groups.nlist)
     return groups
 

@@ -9,9 +9,9 @@ each slab.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,7 @@ from lapwing.graphs.ann import (
     centers_of_lists,
     faiss_threads,
     fewest_lists,
+    for_faiss,
     lists_of,
     load_faiss,
     n_threads,
@@ -46,6 +47,7 @@ from lapwing.graphs.search import (
     Neighbors,
     complete,
     nearest_of,
+    neighbors_of,
     unit_rows,
 )
 from lapwing.linalg import center_of
@@ -82,8 +84,7 @@ def scan_rows(X: Rows, k: int, metric: str) -> Neighbors:
         index = np.arange(which.start, which.stop)
         candidates = _scan(points, points.ready(values, np.float64), k)
         gathered.add(index, points.nearest(index, values, candidates, k))
-    found = complete(points, gathered.all(), k)
-    return _neighbors(points, found, 1.0, "scan")
+    return neighbors_of(points, complete(points, gathered.all(), k), 1.0, "scan")
 
 
 def search_rows(
@@ -124,26 +125,29 @@ def search_rows(
 
 def _neighbors_by_lists(search: _Search, key: object, memory: Memory | str | None) -> Neighbors:
     points, k, target_recall = search.points, search.k, search.target_recall
-    gathered = _gathered(points, k)
+    stage, gathered = cached(memory, _stage, ignore=["compute"]), _gathered(points, k)
     with faiss_threads(load_faiss(_PURPOSE), search.n_threads):
-        lists = cached(memory, _filled, ignore=["search"])(key, search=search)
-    tune = cached(memory, _tuned, ignore=["search", "lists"])
-    n_read, recall = tune(key, search=search, lists=lists)
+        lists = stage(key, "lists", compute=search.fill)
+    n_read, recall = stage(key, "recall", compute=partial(search.tune, lists))
     text = "Neighbours by codes: recall %.4f (asked: %g) reading %d of %d lists."
     _LOGGER.info(text, recall, target_recall, n_read, lists.index.nlist)
     warn_low_recall(recall, target_recall, points.n)
-    find = cached(memory, _found_in_slab, ignore=["search", "lists", "values"])
     for which, values in points.slabs():
-        start, stop = which.start, which.stop
-        found = find(key, start, stop, n_read, search=search, lists=lists, values=values)
-        gathered.add(np.arange(start, stop), Nearest(*found))
-        _LOGGER.info("Neighbours of %d of %d points.", stop, points.n)
+        rows = np.arange(which.start, which.stop)
+        find = partial(search.find, lists, n_read, rows, values)
+        gathered.add(rows, stage(key, (which.start, which.stop, n_read), compute=find))
+        _LOGGER.info("Neighbours of %d of %d points.", which.stop, points.n)
     short = np.flatnonzero(np.isinf(gathered.lengths[:, -1]))
     if len(short):  # the lists that were read contain too few points
         values = rows_of(points.rows, short)
         candidates = _scan(points, points.ready(values, values.dtype), k)
         gathered.replace(short, points.nearest(short, values, candidates, k))
-    return _neighbors(points, gathered.all(), recall, "faiss")
+    return neighbors_of(points, gathered.all(), recall, "faiss")
+
+
+def _stage(key: object, name: object, *, compute: Callable[[], Any]) -> Any:
+    """Compute the result of a stage, which joblib caches by its key and name."""
+    return compute()
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,8 +166,16 @@ class _Search:
         return min(_FACTOR * self.k + _CANDIDATES, self.points.n)
 
     @cached_property
-    def codes(self) -> _Codes:
-        return _Codes(self.points)
+    def scale(self) -> float:
+        """Divisor of prepared points: in [-1, 1], squares do not overflow."""
+        unit = self.points.metric == "cosine"
+        return 1.0 if unit else 2 * moments_of(self.points.rows).largest or 1.0
+
+    def scaled(self, values: Array) -> Array:
+        """Convert rows for faiss."""
+        ready = self.points.ready(values, self.points.rows.dtype)
+        ready /= ready.dtype.type(self.scale)
+        return for_faiss(ready, self.points.width)
 
     def forecast(self, *, kept: bool) -> None:
         """Raise MemoryError if the search does not fit into memory, with a copy if it is cached."""
@@ -189,12 +201,12 @@ class _Search:
         rng = np.random.RandomState(self.seed)
         n_lists = max(1, min(int(4 * n**0.5), n // LIST_SIZE, _MOST_LISTS))
         drawn = rng.choice(n, min(n, LIST_SIZE * n_lists), replace=False)
-        sample = self.codes.scaled(rows_of(self.points.rows, np.sort(drawn)))
+        sample = self.scaled(rows_of(self.points.rows, np.sort(drawn)))
         quantizer = faiss.IndexFlatL2(d)
         quantizer.add(centers_of_lists(faiss, sample, n_lists, self.seed))
         lists = _Lists.of(lists_of(faiss, "bytes", quantizer, sample), self.seed)
         for _, values in self.points.slabs():
-            lists.add(self.codes.scaled(values), self.n_threads)
+            lists.add(self.scaled(values), self.n_threads)
         return lists
 
     def tune(self, lists: _Lists) -> tuple[int, float]:
@@ -205,7 +217,7 @@ class _Search:
         values = rows_of(points.rows, sample)
         found = _scan(points, points.ready(values, points.rows.dtype), k)
         truth = points.nearest(sample, values, found, k).indices
-        asked = self.codes.scaled(values)
+        asked = self.scaled(values)
 
         def recall_of(n_read: int) -> float:
             candidates = lists.candidates(asked, n_read, self.width, self.n_threads)
@@ -216,34 +228,12 @@ class _Search:
 
     def find(self, lists: _Lists, n_read: int, rows: Array, values: Array) -> Nearest:
         """Find the neighbours of a slab: candidates by codes, and their distances in one pass."""
-        asked = self.codes.scaled(values)
+        asked = self.scaled(values)
         candidates = lists.candidates(asked, n_read, self.width, self.n_threads)
         del asked
-        return self.points.nearest(rows, values, candidates, self.k)
-
-
-def _filled(key: object, *, search: _Search) -> _Lists:
-    """Call `fill`; like the next two functions, cached by joblib by its key."""
-    return search.fill()
-
-
-def _tuned(key: object, *, search: _Search, lists: _Lists) -> tuple[int, float]:
-    return search.tune(lists)
-
-
-def _found_in_slab(
-    key: object,
-    start: int,
-    stop: int,
-    n_read: int,
-    *,
-    search: _Search,
-    lists: _Lists,
-    values: Array,
-) -> tuple[Array, Array, Array, Array]:
-    found = search.find(lists, n_read, np.arange(start, stop), values)
-    lengths = found.lengths.astype(search.points.rows.dtype)
-    return lengths, found.indices.astype(np.int32), found.tied, found.open
+        found = self.points.nearest(rows, values, candidates, self.k)
+        lengths = found.lengths.astype(self.points.rows.dtype)
+        return found._replace(lengths=lengths, indices=found.indices.astype(np.int32))
 
 
 @dataclass(frozen=True, eq=False)
@@ -273,7 +263,7 @@ class _Lists:
         return _deserialize, (self.places.faiss.serialize_index(self.index), self.seed)
 
     def add(self, points: Array, n_threads: int) -> None:
-        """Append points (b, d) scaled by `_Codes`; indices continue from the last point."""
+        """Append points (b, d), scaled for faiss; indices continue from the last point."""
         own = self._nearest(points, 1, n_threads).astype(np.int64)
         pointer = self.places.faiss.swig_ptr
         with faiss_threads(self.places.faiss, n_threads):
@@ -282,13 +272,15 @@ class _Lists:
     def candidates(self, points: Array, n_read: int, width: int, n_threads: int) -> Array:
         """Find indices (b, width) of candidates in n_read lists; -1 for none."""
         self.index.nprobe = n_read
-        reading = ListReading(self.index, self._nearest(points, n_read, n_threads))
-        order, candidates = reading.order, np.empty((len(points), width), dtype=np.int32)
+        lists = self._nearest(points, n_read, n_threads)
+        order = np.argsort(lists[:, 0], kind="stable")  # points of a list together, for the cache
+        candidates = np.empty((len(points), width), dtype=np.int32)
 
         def search(block: slice) -> None:
             rows = order[block]
             with faiss_threads(self.places.faiss, 1):
-                candidates[rows] = reading.candidates(points[rows], rows, width)
+                found = self.index.search_preassigned(points[rows], width, lists[rows], None)
+                candidates[rows] = found[1]
 
         share(n_threads, search, self._blocks(points))
         return candidates
@@ -313,20 +305,6 @@ def _deserialize(serialized: Array, seed: int) -> _Lists:
     return _Lists.of(faiss.deserialize_index(serialized), seed)
 
 
-class _Codes:
-    """Scaling of points to float32 in [-1, 1], so that squares do not overflow."""
-
-    def __init__(self, points: RowPoints) -> None:
-        self.points = points
-        largest = 1.0 if points.metric == "cosine" else 2 * moments_of(points.rows).largest
-        self.scale = largest or 1.0
-
-    def scaled(self, values: Array) -> Array:
-        ready = self.points.ready(values, self.points.rows.dtype)
-        ready /= ready.dtype.type(self.scale)
-        return np.ascontiguousarray(ready, dtype=np.float32)
-
-
 def _scan(points: RowPoints, queries: Array, k: int) -> Array:
     """Find candidates (b, m) of prepared rows by products with all points."""
     m = min(k + 1 + SPARE, points.n)
@@ -349,10 +327,6 @@ def _scan(points: RowPoints, queries: Array, k: int) -> Array:
             best[some] = np.take_along_axis(together, kept, 1)
             candidates[some] = np.take_along_axis(ends, kept, 1)
     return candidates
-
-
-def _neighbors(points: RowPoints, found: Nearest, recall: float, backend: str) -> Neighbors:
-    return Neighbors(points.distances(found.lengths), found.indices, recall, backend, found.tied)
 
 
 @dataclass(frozen=True, eq=False)
@@ -469,39 +443,6 @@ class RowPoints:
                 allowed = TIE * radii[i] + self.slack
                 equal[i, which] = np.abs(lengths - radii[i]) <= allowed
         return equal
-
-
-@dataclass(frozen=True, eq=False)
-class ListReading:
-    """Lists to read for each of some points.
-
-    Attributes
-    ----------
-    index : faiss.IndexIVF
-    lists : ndarray of int of shape (b, index.nprobe)
-        Lists of each point, the nearest first; -1 for none.
-    """
-
-    index: Any
-    lists: Array
-
-    @cached_property
-    def order(self) -> Array:
-        """Order (b,) of the points by their nearest list."""
-        return np.argsort(self.lists[:, 0], kind="stable")
-
-    def candidates(self, points: Array, rows: Array, width: int) -> Array:
-        """Find indices (r, width) of the candidates of some of the points; -1 for none.
-
-        Parameters
-        ----------
-        points : ndarray of shape (r, d), float32
-            Scaled for the index.
-        rows : ndarray of int of shape (r,)
-            Indices of these points among all b.
-        width : int
-        """
-        return np.asarray(self.index.search_preassigned(points, width, self.lists[rows], None)[1])
 
 
 def _gathered(points: RowPoints, k: int) -> Gathered:

@@ -84,40 +84,51 @@ def sklearn_neighbors(X: Any, k: int, metric: Any, n_jobs: int | None) -> Neighb
     n_jobs : int or None
         As for `sklearn.neighbors.NearestNeighbors`.
     """
-    if metric not in DIFFERENCE_METRICS:
-        X, metric = _supported(X, metric)
-        n = X.shape[0]
-        m = min(k + SPARE, n - 1)
-        with config_context(working_memory=_WORKING_MEMORY):
-            search = NearestNeighbors(n_neighbors=m, metric=metric, n_jobs=n_jobs).fit(X)
-            distances, candidates = search.kneighbors()  # without X: the other points of each
-        if not np.isfinite(distances).all():
-            raise ValueError(
-                f"metric={metric!r} gives distances that are NaN or infinite: scale the features "
-                "of X, or use another metric."
-            )
-        distances = distances.astype(np.float64)
-        found = nearest_of(np.arange(n), candidates, distances, k, n)
-        found = complete(_Measured(X, search), found, k)
-        return Neighbors(found.lengths, found.indices, 1.0, "sklearn", found.tied)
-    points = Points.prepare(X, metric)
-    m = min(k + SPARE, points.n - 1)
+    points: _Measured | Points
+    if metric in DIFFERENCE_METRICS:
+        points = Points.prepare(X, metric)
+        candidates = _candidates(points, min(k + SPARE, points.n - 1), n_jobs)
+        found = points.nearest(np.arange(points.n), candidates, k)
+    else:
+        points, found = _measured(*_supported(X, metric), k, n_jobs)
+    return neighbors_of(points, complete(points, found, k), 1.0, "sklearn")
+
+
+def neighbors_of(points: PointsWithTies, found: Nearest, recall: float, backend: str) -> Neighbors:
+    """Return the neighbours of all points by their distances."""
+    return Neighbors(points.distances(found.lengths), found.indices, recall, backend, found.tied)
+
+
+def _measured(X: Any, metric: Any, k: int, n_jobs: int | None) -> tuple[_Measured, Nearest]:
+    """Find neighbours by any metric of scikit-learn."""
+    n = X.shape[0]
+    with config_context(working_memory=_WORKING_MEMORY):
+        search = NearestNeighbors(n_neighbors=min(k + SPARE, n - 1), metric=metric, n_jobs=n_jobs)
+        distances, candidates = search.fit(X).kneighbors()  # without X: the other points of each
+    if not np.isfinite(distances).all():
+        raise ValueError(
+            f"metric={metric!r} gives distances that are NaN or infinite: scale the features "
+            "of X, or use another metric."
+        )
+    found = nearest_of(np.arange(n), candidates, distances.astype(np.float64), k, n)
+    return _Measured(X, search), found
+
+
+def _candidates(points: Points, m: int, n_jobs: int | None) -> Array:
+    """Find the indices (n, m) of the nearest other points of each point, in any order."""
     if sp.issparse(points.search):
-        candidates = _sparse_candidates(points, m, n_jobs)
-    elif points.n * points.search.size <= _FEW_DIFFERENCES:
+        return _sparse_candidates(points, m, n_jobs)
+    if points.n * points.search.size <= _FEW_DIFFERENCES:
         squares = cdist(points.search, points.search, "sqeuclidean")
         np.fill_diagonal(squares, np.inf)
-        candidates = np.argpartition(squares, m - 1, axis=1)[:, :m]
-    else:
-        with config_context(working_memory=_WORKING_MEMORY):
-            search = NearestNeighbors(n_neighbors=m, n_jobs=n_jobs).fit(points.search)
-            candidates = search.kneighbors(return_distance=False)
-    found = complete(points, points.nearest(np.arange(points.n), candidates, k), k)
-    return Neighbors(points.distances(found.lengths), found.indices, 1.0, "sklearn", found.tied)
+        return np.argpartition(squares, m - 1, axis=1)[:, :m]
+    with config_context(working_memory=_WORKING_MEMORY):
+        search = NearestNeighbors(n_neighbors=m, n_jobs=n_jobs).fit(points.search)
+        return np.asarray(search.kneighbors(return_distance=False))
 
 
 def _sparse_candidates(points: Points, m: int, n_jobs: int | None) -> Array:
-    """Find the indices (n, m) of the nearest other points of each point, in any order.
+    """Find the candidates of sparse points.
 
     scikit-learn transposes the matrix for each block of rows, and computes products and selection
     in one thread: 1.4 times the work for 8,000 texts.
@@ -181,6 +192,9 @@ class _Measured:
     @property
     def n(self) -> int:
         return int(self.source.shape[0])
+
+    def distances(self, lengths: Array) -> Array:
+        return lengths
 
     def as_far(self, rows: Array, ends: Array) -> Array:
         ascending, points = self.search.kneighbors(self.source[rows], n_neighbors=self.n)
@@ -427,6 +441,9 @@ class PointsWithTies(Protocol):
     @property
     def source(self) -> Any:
         """Values of the points (n, d), dense or sparse."""
+
+    def distances(self, lengths: Array) -> Array:
+        """Convert lengths to distances in the metric."""
 
     def as_far(self, rows: Array, ends: Array) -> Array:
         """Return the mask (b, n) of the points as far from rows (b,) as the points `ends` (b,)."""
