@@ -67,7 +67,7 @@ def test_every_estimator_has_an_example() -> None:
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_parameters_are_those_of_the_estimator_without_dask(name: str) -> None:
+def test_parameters_and_defaults_equal_those_without_dask(name: str) -> None:
     model, local = pair(name)
     assert is_classifier(model) == is_classifier(local)
     own = inspect.signature(type(model)).parameters
@@ -129,7 +129,7 @@ def test_minus_one_and_one_are_both_classes_where_they_are_all_numbers(client: A
     np.testing.assert_array_equal(model.transduction_.compute(), expected.transduction_)
 
 
-def test_neither_clones_nor_pickles_take_the_client_along(client: Any) -> None:
+def test_clones_share_the_client_and_pickles_drop_it(client: Any) -> None:
     case = Case(n=120)
     model = DaskEigenfunctionClassifier(client=client).fit(case.chunks, case.labels)
     assert clone(model).client is client
@@ -199,59 +199,55 @@ def test_nothing_as_long_as_x_comes_to_the_client(
     assert 0 < largest[0] < 8 * 1600
 
 
-def test_inputs_that_are_refused(client: Any) -> None:
-    case = Case(n=120)
-    X, y = case.chunks, case.labels
-    model = DaskEigenfunctionClassifier()
-    with pytest.raises(TypeError, match=r"X must be a Dask array or frame, not ndarray"):
-        model.fit(case.X, y)
-    for y_of_no_kind in (3, "labels.csv", {0: 1}):
-        with pytest.raises(TypeError, match=r"y must be an array or series, of Dask or in memory"):
-            model.fit(X, y_of_no_kind)
-    with pytest.raises(ValueError, match=r"X has 120 rows and y has 2: .* \(rows, labels\)"):
-        model.fit(X, [0, 1])
-    with pytest.raises(ValueError, match=r"The table of labels is empty. Label at least one point"):
-        model.fit(X, ([], []))
-    two = array.from_array(np.column_stack([case.y, case.y]), chunks=(60, 2))
-    with pytest.raises(ValueError, match=r"y has 2 columns, and a cluster takes one\. Give one"):
-        model.fit(X, two)
-    with pytest.raises(ValueError, match=r"X has 120 rows and y has 100"):
-        model.fit(X, y[:100])
-    bad = case.X.copy()
-    bad[77, 1] = np.nan
-    holed = array.from_array(bad, chunks=(50, 4)).persist()
-    with pytest.raises(ValueError, match=r"first in row 77"):
-        model.fit(holed, y)
-    with pytest.raises(ValueError, match=r"from 0 to 119"):
-        model.fit(X, ([1, 120], [0, 1]))
-    with pytest.raises(ValueError, match=r"row 1 more than once"):
-        model.fit(X, ([1, 1], [0, 1]))
-    with pytest.raises(ValueError, match=r"2 rows and 3 labels"):
-        model.fit(X, ([1, 2], [0, 1, 1]))
-    with pytest.raises(ValueError, match=r"one class only"):
-        model.fit(X, ([1, 2], [1, 1]))
-    with pytest.raises(ValueError, match=r"two dimensions"):
-        model.fit(X[:, 0], y)
-    with pytest.raises(ValueError, match=r"X must hold real numbers only"):
-        model.fit(X.astype(np.complex64).persist(), y)
-    with pytest.raises(ValueError, match=r"X contains dates or times"):
-        model.fit(X.astype("datetime64[s]").persist(), y)
-    with pytest.raises(ValueError, match=r"X contains texts, such as 'a word'"):
-        model.fit(array.full(X.shape, "a word", chunks=X.chunks, dtype="U6").persist(), y)
-    with pytest.raises(TypeError, match=r"client='tcp://host:1' is not a Dask client"):
-        DaskEigenfunctionClassifier(client="tcp://host:1").fit(X, y)
-    model.fit(X, y)
-    with pytest.raises(ValueError, match=r"X has 3 features, but .* expecting 4"):
-        model.predict(X[:, :3])
-    for local in (case.X, "points.npy", case.X.tolist()):
-        with pytest.raises(TypeError, match=r"X must be a Dask array or frame"):
-            model.predict(local)
-    with pytest.raises(ValueError, match=r"two dimensions"):
-        model.predict(X[:, 0])
+CASE = Case(n=120)
+HOLED = np.where(np.arange(480).reshape(120, 4) == 77 * 4 + 1, np.nan, CASE.X)
+TWO = np.column_stack([CASE.y, CASE.y])
 
 
 @pytest.mark.parametrize(
-    ("model", "told"),
+    ("X", "y", "message"),
+    [
+        (CASE.X, None, r"X must be a Dask array or frame, not ndarray"),
+        *((None, y, r"y must be an array or series, of Dask") for y in (3, "labels.csv", {0: 1})),
+        (None, [0, 1], r"X has 120 rows and y has 2: .* \(rows, labels\)"),
+        (None, array.from_array(CASE.y[:100]), r"X has 120 rows and y has 100"),
+        (None, array.from_array(TWO), r"y has 2 columns, and a cluster takes one\. Give one"),
+        (None, ([], []), r"The table of labels is empty. Label at least one point"),
+        (None, ([1, 120], [0, 1]), r"from 0 to 119"),
+        (None, ([1, 1], [0, 1]), r"row 1 more than once"),
+        (None, ([1, 2], [0, 1, 1]), r"2 rows and 3 labels"),
+        (None, ([1, 2], [1, 1]), r"one class only"),
+        (array.from_array(HOLED, chunks=(50, 4)), None, r"first in row 77"),
+        (array.from_array(CASE.X[:, 0]), None, r"two dimensions"),
+        (array.from_array(CASE.X.astype(complex)), None, r"X must hold real numbers only"),
+        (array.from_array(CASE.X.astype("M8[s]")), None, r"X contains dates or times"),
+        (array.full((120, 4), "a word", dtype="U6"), None, r"X contains texts, such as 'a word'"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+@pytest.mark.filterwarnings("ignore:X is not persisted")
+def test_rejects_invalid_inputs(X: Any, y: Any, message: str, client: Any) -> None:
+    with pytest.raises((TypeError, ValueError), match=message):
+        DaskEigenfunctionClassifier().fit(
+            CASE.chunks if X is None else X, CASE.labels if y is None else y
+        )
+
+
+def test_rejects_clients_and_points_of_predictions(client: Any) -> None:
+    X, model = CASE.chunks, DaskEigenfunctionClassifier().fit(CASE.chunks, CASE.labels)
+    with pytest.raises(TypeError, match=r"client='tcp://host:1' is not a Dask client"):
+        DaskEigenfunctionClassifier(client="tcp://host:1").fit(X, CASE.labels)
+    for points, message in (
+        (X[:, :3], r"X has 3 features, but .* expecting 4"),
+        (X[:, 0], r"two dimensions"),
+        *((points, r"X must be a Dask array or frame") for points in (CASE.X, "points.npy")),
+    ):
+        with pytest.raises((TypeError, ValueError), match=message):
+            model.predict(points)
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
     [
         (DaskS3VC(method="cccp"), r"method='cccp' needs a number for each unlabelled point"),
         (DaskLapERLSClassifier(space=None), r"space=None needs the kernel matrix of all points"),
@@ -268,13 +264,12 @@ def test_inputs_that_are_refused(client: Any) -> None:
         (DaskAnchorGraphClassifier(gamma_I=-1.0), r"gamma_I=-1.0 must be"),
     ],
 )
-def test_parameters_that_are_refused(model: Any, told: str, client: Any) -> None:
-    case = Case(n=120)
-    y = case.labels
-    if isinstance(model, DaskLapERLSRegressor):
-        y = array.from_array(targets("Regressor", case), chunks=(60,))
-    with pytest.raises(ValueError, match=told):
-        model.fit(case.chunks, y)
+def test_rejects_parameters_that_clusters_do_not_support(
+    model: Any, message: str, client: Any
+) -> None:
+    y = array.from_array(targets(type(model).__name__, CASE), chunks=(60,))
+    with pytest.raises(ValueError, match=message):
+        model.fit(CASE.chunks, y)
 
 
 def test_workers_count_their_threads_without_a_warning(client: Any) -> None:

@@ -16,16 +16,14 @@ from lapwing.dask._halos import GraphRows, HaloMatrix, affinity_of_edges, one_a_
 from lapwing.dask._laplacian import ClusterLaplacian, eigenpairs_on_cluster, whole_matrix
 from lapwing.dask._neighbors import knn_edges
 from lapwing.dask._placement import Placement
-from lapwing.dask._row_blocks import ColumnsOnCluster, RowBlocks
+from lapwing.dask._row_blocks import RowBlocks
 from lapwing.dask._session import Session
 from lapwing.graphs import (
     KNNGraph,
     Laplacian,
     chebyshev,
-    order_statistics,
     smallest_eigenpairs,
 )
-from lapwing.graphs.order_statistics import quantiles
 from tests.cluster.conftest import Case, array
 
 SIZES = (60, 0, 1, 39, 80)
@@ -77,7 +75,7 @@ def clouds(n_clouds: int) -> np.ndarray:
         KNNGraph(4, normalized=True, approximate=True, target_recall=1.0),
     ],
 )
-def test_the_graph_is_that_of_points_in_memory(recipe: KNNGraph, client: Any) -> None:
+def test_the_graph_equals_that_of_points_in_memory(recipe: KNNGraph, client: Any) -> None:
     X = clouds(2)
     X[7] = X[3]  # a point that is there twice
     laplacian = graph_of(recipe, points_of(client, X))
@@ -133,7 +131,7 @@ def test_ties_are_edges_as_in_memory(client: Any) -> None:
     np.testing.assert_allclose(found.toarray(), KNNGraph(4).affinity(X).toarray())
 
 
-def test_lists_find_as_many_neighbours_as_asked_for(client: Any) -> None:
+def test_lists_reach_the_target_recall(client: Any) -> None:
     pytest.importorskip("faiss", reason="faiss is not installed")
     X = np.random.default_rng(0).standard_normal((180, 4))
     recipe = KNNGraph(4, approximate=True, target_recall=0.9)
@@ -161,7 +159,7 @@ def test_components_are_numbered_by_their_first_points(client: Any) -> None:
     ("n_clouds", "k", "normalized", "approximate"),
     [(1, 5, False, False), (2, 5, True, True), (3, 2, True, False)],
 )
-def test_iterated_eigenpairs_are_those_of_a_dense_solver(
+def test_iterated_eigenpairs_equal_those_of_a_dense_solver(
     n_clouds: int,
     k: int,
     normalized: bool,
@@ -170,6 +168,8 @@ def test_iterated_eigenpairs_are_those_of_a_dense_solver(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(_laplacian, "DENSE_POINTS", 0)
+    for module in (_laplacian, chebyshev):
+        monkeypatch.setattr(module, "ROWS", 7)
     X = clouds(n_clouds)
     approximate &= find_spec("faiss") is not None
     recipe = KNNGraph(
@@ -193,21 +193,7 @@ def test_iterated_eigenpairs_are_those_of_a_dense_solver(
     assert (vectors[largest, np.arange(k)] > 0).all()
 
 
-@pytest.mark.parametrize("few", [2**14, 10])
-def test_quantiles_are_those_of_numpy(few: int, client: Any, monkeypatch: Any) -> None:
-    monkeypatch.setattr(order_statistics, "_FEW", few)
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((180, 3))
-    X[:, 1] = np.round(X[:, 1])  # many that are equal
-    X[:, 2] *= 1e9
-    shares = [0.0, 0.025, 0.5, 0.975, 1.0]
-    columns = ColumnsOnCluster(points_of(client, X).rows, np.multiply, (2.0,))
-    found, ends = quantiles(columns, 180, shares)
-    np.testing.assert_array_equal(found, np.quantile(2 * X, shares, axis=0))
-    np.testing.assert_array_equal(ends, [2 * X.min(axis=0), 2 * X.max(axis=0)])
-
-
-def test_rows_come_in_the_order_that_they_are_asked_for(client: Any) -> None:
+def test_rows_are_returned_in_the_order_of_the_index(client: Any) -> None:
     case = Case(n=180)
     rows = points_of(client, case.X).rows
     index = np.array([179, 0, 60, 61, 60, 5])
@@ -215,31 +201,3 @@ def test_rows_come_in_the_order_that_they_are_asked_for(client: Any) -> None:
     np.testing.assert_allclose((rows.T @ rows), case.X.T @ case.X)
     np.testing.assert_allclose(stacked(rows * 2.0 + 1.0 - rows), case.X + 1.0)
     assert rows[index[:0]].shape == (0, 4)
-
-
-def test_sums_of_blocks_are_those_of_all_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_laplacian, "ROWS", 7)
-    monkeypatch.setattr(chebyshev, "ROWS", 7)
-    rng = np.random.default_rng(0)
-    A, B = rng.standard_normal((2, 30, 3)).astype(np.float32)
-    np.testing.assert_allclose(chebyshev.gram(A, B), A.T @ B, rtol=1e-4, atol=1e-5)
-    labels, weights = rng.integers(0, 4, (30, 1)), rng.uniform(0.5, 1, (30, 1))
-    squares, place = _laplacian._sums_by_component(labels, weights, 4), np.array([2, 0, 3, 1])
-    null = _laplacian._null_rows(labels, weights, squares, place)
-    dense = null.toarray()
-    np.testing.assert_allclose(dense.T @ dense, np.eye(4), atol=1e-12)
-    np.testing.assert_array_equal(dense.argmax(axis=1), place[labels[:, 0]])
-    along = chebyshev.gram(null, A)
-    np.testing.assert_allclose(along, dense.T @ A, rtol=1e-6)
-    without = _laplacian._subtract_projection(A, null, along)
-    np.testing.assert_allclose(without, A - dense @ along, rtol=1e-4, atol=1e-5)
-    assert without.dtype == np.float32
-    order, signs = np.array([2, 0, 1]), np.array([1.0, -1.0, 1.0])
-    both = _laplacian._with_null(null, A, order, signs, 5, np.dtype(np.float32))
-    np.testing.assert_allclose(both, np.hstack([dense[:, :2], A[:, order] * signs]), rtol=1e-6)
-    U, values = rng.standard_normal((3, 3), dtype=np.float32), np.float32([1, 2, 3])
-    squares = _laplacian._residual_squares(A, B, U, values)
-    np.testing.assert_allclose(squares, ((B @ U - A @ U * values) ** 2).sum(axis=0), rtol=1e-5)
-    np.testing.assert_allclose(
-        _laplacian._subtract_projection(A, B, np.eye(3, dtype=np.float32)), A - B
-    )

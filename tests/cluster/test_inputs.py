@@ -93,24 +93,28 @@ def test_weights_count_as_in_memory(model: Any, local: Any, client: Any) -> None
     )
 
 
-def test_weights_that_are_refused(client: Any) -> None:
-    X, y = CASE.chunks, CASE.labels
-    known = np.flatnonzero(CASE.y >= 0)
-    model = DaskEigenfunctionClassifier()
-    wrong = WEIGHTS.copy()
-    wrong[100] = np.nan
-    with pytest.raises(ValueError, match=r"sample_weight holds NaN or infinity, first at row 100"):
-        model.fit(X, y, wrong)
-    wrong[100] = -1.0
-    with pytest.raises(ValueError, match=r"S3VC weighs unlabelled rows"):
-        DaskS3VC().fit(X, y, wrong)
-    wrong[known[3]] = -2.0
-    with pytest.raises(ValueError, match=rf"labelled rows: row {known[3]} has -2.0"):
-        model.fit(X, y, wrong)
-    with pytest.raises(ValueError, match=r"X has 120 rows and sample_weight has 100"):
-        model.fit(X, y, WEIGHTS[:100])
-    with pytest.raises(ValueError, match=r"zero on every labelled row"):
-        model.fit(X, y, np.where(CASE.y >= 0, 0.0, 1.0))
+KNOWN = np.flatnonzero(CASE.y >= 0)
+INF = np.where(np.arange(120) == 100, np.nan, WEIGHTS)
+
+
+@pytest.mark.parametrize(
+    ("model", "weights", "message"),
+    [
+        (DaskEigenfunctionClassifier(), INF, r"NaN or infinity, first at row 100"),
+        (DaskS3VC(), np.nan_to_num(INF, nan=-1.0), r"S3VC weighs unlabelled rows"),
+        (
+            DaskEigenfunctionClassifier(),
+            np.where(np.arange(120) == KNOWN[3], -2.0, WEIGHTS),
+            rf"labelled rows: row {KNOWN[3]} has -2.0",
+        ),
+        (DaskEigenfunctionClassifier(), WEIGHTS[:100], r"120 rows and sample_weight has 100"),
+        (DaskEigenfunctionClassifier(), 1.0 * (CASE.y < 0), r"zero on every labelled row"),
+    ],
+    ids=["nan", "unlabelled", "labelled", "short", "zero"],
+)
+def test_rejects_invalid_weights(model: Any, weights: Any, message: str, client: Any) -> None:
+    with pytest.raises(ValueError, match=message):
+        model.fit(CASE.chunks, CASE.labels, weights)
 
 
 @pytest.mark.parametrize("prior", ["uniform", {0: 0.5, 1: 0.3, 2: 0.2}])

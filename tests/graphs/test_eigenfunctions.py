@@ -50,38 +50,6 @@ def test_functions_solve_the_generalised_eigenproblem(spacing: float) -> None:
         assert_allclose(found * np.sign(found @ vector), vector, atol=1e-6)
 
 
-def test_a_constant_density_has_cosines() -> None:
-    """cos(k pi t / (b - a)) with 1 - exp(-(eps k pi / (b - a))^2 / 2), away from the ends."""
-    n, width = 400, 4.0  # of the affinity, in places
-    sigma, g = density_eigenfunctions(np.full(n, 1 / n), 1 / width, 4)
-    k = np.arange(1, 5)
-    assert_allclose(sigma, 1 - np.exp(-((width * np.pi * k / n) ** 2) / 2), rtol=0.02)
-    t = (np.arange(n) + 0.5) / n
-    cosines = np.cos(np.pi * t[:, None] * k)
-    correlation = [abs(np.corrcoef(a, b)[0, 1]) for a, b in zip(g.T, cosines.T, strict=True)]
-    assert min(correlation) > 0.999
-
-
-def test_a_gap_in_the_density_is_where_the_first_function_falls() -> None:
-    density = np.full(100, 1.0)
-    density[40:60] = 1e-3
-    sigma, g = density_eigenfunctions(density / density.sum(), 0.5, 2)
-    first = g[:, 0] * np.sign(g[0, 0])
-    assert (first[:40] > 0).all()
-    assert (first[60:] < 0).all()
-    assert np.ptp(first[:35]) < 0.1 * np.ptp(first)
-    assert sigma[0] < 0.05 * sigma[1]
-
-
-def test_number_of_functions() -> None:
-    density = np.full(5, 0.2)
-    for k, found in ((1, 1), (4, 4), (9, 4)):
-        sigma, g = density_eigenfunctions(density, 1.0, k)
-        assert sigma.shape == (found,)
-        assert g.shape == (5, found)
-        assert (np.diff(sigma) > 0).all()
-
-
 # --- many dimensions ----------------------------------------------------------------------------
 
 
@@ -172,7 +140,7 @@ def test_the_default_bandwidth_and_numbers() -> None:
     assert len(fit_eigenfunctions(X, n_components=2, n_bins=5, n_functions=99).dimension) == 8
 
 
-def test_a_bandwidth_that_the_bins_cannot_resolve_is_refused() -> None:
+def test_rejects_bandwidths_that_the_bins_cannot_resolve() -> None:
     X = box(500)
     message = r"bandwidth=0\.01 is less than the width of the 20 bins, up to 0\.1\d+: .* more bins"
     with pytest.raises(ValueError, match=message):
@@ -184,7 +152,6 @@ def test_blocks_of_rows_and_directions_change_nothing(monkeypatch: pytest.Monkey
     X = clusters(3)[0]
     expected = fit_eigenfunctions(X)
     U = expected.evaluate(X)
-    monkeypatch.setattr(eigenfunctions, "_BLOCK_BYTES", 1000)
     monkeypatch.setattr(eigenfunctions, "_BLOCK_BYTES", 1000)
     found = fit_eigenfunctions(X)
     assert_allclose(found.eigenvalues, expected.eigenvalues, atol=1e-9)

@@ -29,13 +29,6 @@ def nearest_of_all(X: Any, centers: Any) -> Any:
     return ((X[:, None] - centers) ** 2).sum(axis=2)
 
 
-def test_a_few_lists_are_found_exactly() -> None:
-    X, centers = sheet(300), sheet(60, seed=1)
-    found = ListPlaces.of(faiss, centers, 0).nearest(X, 10)
-    lengths = nearest_of_all(X, centers)
-    np.testing.assert_array_equal(found, np.argsort(lengths, axis=1)[:, :10])
-
-
 def test_of_many_lists_nearly_all_are_found() -> None:
     X, centers = sheet(500), sheet(2000, seed=1)
     places = ListPlaces.of(faiss, centers, 0)

@@ -12,20 +12,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.spatial.distance import cdist
 
 from lapwing.graphs import KNNGraph, neighbors
 from tests.helpers.data import gaussian_points
 from tests.helpers.graphs import BACKENDS, check_neighbors, nearest_distances, needs_faiss
 
+WRONG_COUNTS = (0, -2, 1.5, "5", True, None)
+
 
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("metric", ["euclidean", "cosine"])
 @pytest.mark.parametrize("d", [2, 30])  # scikit-learn's trees, and its products
-def test_neighbors_are_those_of_brute_force(backend: str, metric: str, d: int) -> None:
-    X = gaussian_points(300, d)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_neighbors_are_those_of_brute_force(dtype: Any, d: int, metric: str, backend: str) -> None:
+    X = gaussian_points(300, d).astype(dtype)
     for k in (1, 7, 299):
         found = KNNGraph(k, metric=metric, backend=backend).neighbors(X)
-        check_neighbors(X, k, found, metric)
+        check_neighbors(
+            X.astype(np.float64), k, found, metric, 1e-7 if dtype == np.float64 else 1e-4
+        )
         assert (found.recall, found.backend) == (1.0, backend)
 
 
@@ -52,17 +58,6 @@ def test_neighbors_of_any_points(X: np.ndarray, k: int, metric: str) -> None:
     check_neighbors(X, k, KNNGraph(k, metric=metric).neighbors(X), metric)
 
 
-@needs_faiss
-def test_backends_find_the_same_graph() -> None:
-    for X in (gaussian_points(500, 25), gaussian_points(500, 25).astype(np.float32)):
-        for metric in ("euclidean", "cosine"):
-            a, b = (
-                KNNGraph(8, metric=metric, backend=backend).affinity(X)
-                for backend in ("sklearn", "faiss")
-            )
-            assert_allclose(a.toarray(), b.toarray(), rtol=1e-5)
-
-
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("offset", [1e6, 1e9])
 def test_an_offset_of_the_points_changes_no_neighbor(backend: str, offset: float) -> None:
@@ -81,21 +76,23 @@ def test_far_clusters_do_not_spoil_the_search(
     assert ("searched again" in caplog.text) == (backend == "faiss")
 
 
+@pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("d", [2, 20])
-def test_points_of_any_scale(d: int) -> None:
-    X = gaussian_points(60, d).astype(np.float32)
-    for scale in (2.0**-100, 2.0**100):
-        for source in (X, sp.csr_array(X)):
-            found = KNNGraph(5).neighbors(source * np.float32(scale))
-            assert_allclose(found.distances / scale, nearest_distances(X, 5), rtol=1e-5)
-    Y = gaussian_points(60, d)
-    for scale in (2.0**-900, 2.0**900):
-        assert_allclose(
-            KNNGraph(5).neighbors(Y * scale).distances / scale, nearest_distances(Y, 5), rtol=1e-9
-        )
+@pytest.mark.parametrize(
+    ("dtype", "scales"),
+    [(np.float32, (2.0**-100, 2.0**100)), (np.float64, (2.0**-900, 2.0**-100, 2.0**400, 2.0**900))],
+)
+def test_points_of_any_scale(dtype: Any, scales: Any, d: int, backend: str) -> None:
+    X = gaussian_points(60, d).astype(dtype)
+    rtol = 1e-5 if dtype == np.float32 else 1e-9
+    forms = (np.asarray, sp.csr_array) if backend == "sklearn" else (np.asarray,)
+    for scale in scales:
+        for form in forms:
+            found = KNNGraph(5, backend=backend).neighbors(form(X * dtype(scale)))
+            assert_allclose(found.distances / scale, nearest_distances(X, 5), rtol=rtol)
 
 
-def test_distances_that_are_no_numbers_are_refused() -> None:
+def test_rejects_distances_that_are_no_numbers() -> None:
     X = gaussian_points(20)
     X[7] = 1  # has no correlation with anything
     with (
@@ -131,20 +128,14 @@ def test_zero_rows_under_cosine_equal_one_another_and_nothing_else(backend: str)
 @pytest.mark.parametrize(
     ("wrong", "shown"), [(-1.0, "-1.0"), (np.nan, "nan"), (np.inf, "inf"), ("a", "'a'")]
 )
-def test_a_function_that_is_no_metric(n: int, wrong: Any, shown: str) -> None:
+def test_rejects_functions_that_return_no_distance(n: int, wrong: Any, shown: str) -> None:
     X = np.random.default_rng(0).normal(size=(n, 3))
     with pytest.raises(ValueError, match=rf"returned {shown} for two points\. A metric must"):
         KNNGraph(4, metric=lambda a, b: wrong).affinity(X)
 
 
-def test_a_function_may_return_an_array_of_one_number() -> None:
-    X = np.random.default_rng(0).normal(size=(20, 3))
-    W = KNNGraph(4, metric=lambda a, b: np.asarray(np.abs(a - b).sum())).affinity(X)
-    assert_allclose(W.toarray(), KNNGraph(4, metric="cityblock").affinity(X).toarray(), rtol=1e-9)
-
-
 @pytest.mark.parametrize("metric", ["jaccard", "yule", "russellrao"])
-def test_metrics_of_yes_and_no_want_these(metric: str) -> None:
+def test_boolean_metrics_require_binary_features(metric: str) -> None:
     X = np.random.default_rng(0).normal(size=(30, 6))
     with pytest.raises(ValueError, match=rf"'{metric}' requires binary features.*e\.g\. X > 0"):
         KNNGraph(4, metric=metric).affinity(X)
@@ -153,9 +144,10 @@ def test_metrics_of_yes_and_no_want_these(metric: str) -> None:
     assert_allclose(a.toarray(), KNNGraph(4, metric=metric).affinity(X > 0).toarray())
 
 
-def test_a_metric_that_is_a_function() -> None:
+@pytest.mark.parametrize("form", [float, np.asarray])
+def test_a_metric_may_be_a_function(form: Any) -> None:
     X = gaussian_points(30)
-    W = KNNGraph(4, metric=lambda a, b: np.abs(a - b).sum()).affinity(X)
+    W = KNNGraph(4, metric=lambda a, b: form(np.abs(a - b).sum())).affinity(X)
     assert_allclose(W.toarray(), KNNGraph(4, metric="cityblock").affinity(X).toarray(), rtol=1e-9)
 
 
@@ -181,23 +173,18 @@ def test_auto_takes_faiss_for_many_dense_points(monkeypatch: pytest.MonkeyPatch)
 # --- parameters ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("k", [0, -2, 1.5, "5", True, None])
-def test_n_neighbors_must_be_a_whole_number(k: Any) -> None:
-    with pytest.raises(ValueError, match=r"n_neighbors=.* must be a whole number of at least 1"):
-        KNNGraph(k).affinity(gaussian_points())
-
-
-def test_too_many_neighbors_say_what_to_do() -> None:
-    with pytest.raises(ValueError, match=r"n_neighbors=10 must be .* n=10: .*n_neighbors <= 9"):
-        KNNGraph(10).affinity(gaussian_points(10))
-    with pytest.raises(ValueError, match=r"n_neighbors=1 must be .* n=1: .*Use more points"):
-        KNNGraph(1).affinity(gaussian_points(1))
-    assert KNNGraph(np.int64(9)).affinity(gaussian_points(10)).nnz == 90
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        *(({"n_neighbors": k}, "n_neighbors=.* whole number of at") for k in WRONG_COUNTS),
+        ({"n_neighbors": 40}, r"n_neighbors=40 must be .* n=40: .*n_neighbors <= 39"),
+        *(({"n_components": m}, "n_components=.* at least 1, or None") for m in WRONG_COUNTS[:-1]),
+        ({"n_components": 5}, r"n_components=5 must be at most 4, the smaller of"),
+        (
+            {"n_components": 2, "metric": "manhattan"},
+            "n_components=2 rotates the points, .*'cosine'",
+        ),
+        ({"n_components": 2, "metric": cdist}, "n_components=2 rotates the points, .*'cosine'"),
         (
             {"weights": "gauss"},
             "weights='gauss' must be one of 'heat', 'binary', 'self-tuning', 'steep'",
@@ -226,6 +213,25 @@ def test_too_many_neighbors_say_what_to_do() -> None:
         ({"approximate": True, "metric": max}, "not <built-in function max>: use those"),
     ],
 )
-def test_bad_parameters_are_named(options: dict[str, Any], message: str) -> None:
+def test_rejects_parameters_out_of_range(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        KNNGraph(3, **options).affinity(gaussian_points())
+        KNNGraph(**{"n_neighbors": 3} | options).affinity(gaussian_points())
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"n_components": 2}, r"n_components=2 takes dense X only: .*TruncatedSVD"),
+        ({"backend": "faiss"}, r"dense X only: use X.toarray\(\).*backend='sklearn'"),
+        ({"approximate": True}, r"dense X only: use X.toarray\(\).*backend='sklearn'"),
+    ],
+)
+def test_rejects_sparse_points(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        KNNGraph(3, **options).affinity(sp.csr_array(gaussian_points()))
+
+
+def test_all_other_points_may_be_neighbors() -> None:
+    assert KNNGraph(np.int64(9)).affinity(gaussian_points(10)).nnz == 90
+    with pytest.raises(ValueError, match=r"n_neighbors=1 must be .* n=1: .*Use more points"):
+        KNNGraph(1).affinity(gaussian_points(1))

@@ -44,16 +44,19 @@ def test_a_recipe_of_somebody_else_is_taken() -> None:
 
 
 @pytest.mark.parametrize(
-    "graph", ["knn", 5, [[0, 1], [1, 0]], KNNGraph, KNeighborsTransformer, object()]
+    ("graph", "advice"),
+    [
+        *((graph, "") for graph in ("knn", 5, [[0, 1], [1, 0]], object())),
+        (KNNGraph, r"Did you mean graph=KNNGraph\(\.\.\.\)\?"),
+        (KNeighborsTransformer, r"Did you mean graph=KNeighborsTransformer\("),
+        (gaussian_points(40).tolist(), ""),
+    ],
 )
-def test_what_is_no_graph_gets_the_list(graph: Any) -> None:
-    with pytest.raises(TypeError, match=r"is not a graph. Use None .* KNNGraph, .*affinity matrix"):
+def test_rejects_objects_that_are_no_graph(graph: Any, advice: str) -> None:
+    known = r"is not a graph. Use None .* KNNGraph, .*affinity matrix"
+    with pytest.raises(TypeError, match=f"{known}.*{advice}") as error:
         as_graph(graph)
-
-
-def test_a_class_in_place_of_a_recipe_is_recognised() -> None:
-    with pytest.raises(TypeError, match=r"Did you mean graph=KNNGraph\(\.\.\.\)"):
-        as_graph(KNNGraph)
+    assert len(str(error.value)) < 1000  # large objects are not printed in full
 
 
 @pytest.mark.parametrize("power", [0, -1, 1.5, "2", None, True])
@@ -66,9 +69,3 @@ def test_the_power_is_checked_before_the_search(power: Any) -> None:
         build_laplacian(Slow().set_params(power=power), gaussian_points())
     with pytest.raises(ValueError, match=r"power=.* must be a whole number of at least 1"):
         Laplacian.from_affinity(np.ones((2, 2)), power=power)
-
-
-def test_what_is_no_graph_is_not_printed_in_full() -> None:
-    with pytest.raises(TypeError, match="is not a graph") as error:
-        as_graph(gaussian_points(40).tolist())
-    assert len(str(error.value)) < 1000

@@ -21,7 +21,7 @@ def graph_problem(
     dtype: Any = np.float64,
 ) -> VolumeProblem:
     """A problem on a given affinity; labels by point."""
-    graph = Diffusion.of(Laplacian.from_affinity(W), dtype)
+    graph = Diffusion.of(Laplacian.from_affinity(W, dtype=dtype))
     parts = np.full(n_classes, 1 / n_classes) if prior is None else np.asarray(prior, float)
     return VolumeProblem(
         graph,

@@ -67,75 +67,75 @@ def test_bytes_are_written_for_readers(n_bytes: float, text: str) -> None:
         ("0", 0),
     ],
 )
-def test_limit_is_read(monkeypatch: pytest.MonkeyPatch, text: str, n_bytes: int) -> None:
+def test_reads_the_limit_of_the_environment(
+    monkeypatch: pytest.MonkeyPatch, text: str, n_bytes: int
+) -> None:
     monkeypatch.setenv(LIMIT, text)
     assert available_memory() == n_bytes
 
 
 @pytest.mark.parametrize("text", ["lots", "-1g", "8x", "1e9", "8 8g", "g"])
-def test_wrong_limit(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+def test_rejects_limits_that_are_no_size(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.setenv(LIMIT, text)
     message = rf"LAPWING_MEMORY_LIMIT={re.escape(repr(text))} is not a size\. Write .*: 800m, 8g"
     with pytest.raises(ValueError, match=message):
         available_memory()
 
 
-def test_free_memory_of_the_machine(system: Path) -> None:
-    write(system, "proc/meminfo", "MemTotal: 99 kB\nMemAvailable:   2048 kB\nSwapFree: 7 kB\n")
-    assert available_memory() == 2 * 2**20
+MACHINE = {"proc/meminfo": "MemTotal: 99 kB\nMemAvailable:   1000 kB\nSwapFree: 7 kB\n"}
+CGROUP = "sys/fs/cgroup/"
+VERSION_1 = (
+    CGROUP + "memory/memory.limit_in_bytes",
+    CGROUP + "memory/memory.usage_in_bytes",
+    CGROUP + "memory/memory.stat",
+)
+VERSION_2 = CGROUP + "memory.max", CGROUP + "memory.current", CGROUP + "memory.stat"
 
 
+def group(version: tuple[str, ...], *texts: str) -> dict[str, str]:
+    return MACHINE | dict(zip(version, texts, strict=False))
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        (MACHINE, 1000 * 1024),
+        # The total counts if the free memory is unknown.
+        *(
+            ({"proc/meminfo": text}, 4096 * 1000)
+            for text in ("", "MemAvailable:\n", "MemAvailable: many kB\n")
+        ),
+        ({}, 4096 * 1000),
+        *((group(version, "5000\n", "2000\n"), 3000) for version in (VERSION_1, VERSION_2)),
+        (group(VERSION_1, "5000\n", "6000\n"), 0),  # over its limit
+        (group(VERSION_2, "5000\n", "5000\n", "anon 9\ninactive_file 700\n"), 700),
+        (group(VERSION_2, "5000\n", "5000\n", "inactive_file many\n"), 0),
+        (group(VERSION_2, str(2**60), "0\n"), 1000 * 1024),
+        (group(VERSION_2, "max\n", "2000\n"), 1000 * 1024),
+    ],
+)
 @pytest.mark.parametrize("blank", ["", "  "])
-def test_a_blank_limit_is_none(system: Path, monkeypatch: pytest.MonkeyPatch, blank: str) -> None:
-    write(system, "proc/meminfo", "MemAvailable: 1 kB\n")
-    monkeypatch.setenv(LIMIT, blank)
-    assert available_memory() == 1024
-
-
-@pytest.mark.parametrize("text", ["", "MemAvailable:\n", "MemAvailable: many kB\n"])
-def test_without_meminfo_the_total_counts(
-    system: Path, monkeypatch: pytest.MonkeyPatch, text: str
+def test_the_smallest_free_memory_counts(
+    files: dict[str, str],
+    expected: int,
+    blank: str,
+    system: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    write(system, "proc/meminfo", text)
+    monkeypatch.setenv(LIMIT, blank)  # as if it were not set
     sizes = {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": 1000}
     monkeypatch.setattr(os, "sysconf", sizes.__getitem__, raising=False)
-    assert available_memory() == 4096 * 1000
+    for name, text in files.items():
+        write(system, name, text)
+    assert available_memory() == expected
 
 
-def test_a_system_that_tells_nothing(system: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unknown_free_memory_refuses_nothing(
+    system: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.delattr(os, "sysconf", raising=False)
     assert available_memory() is None
-    require_memory(1e30, "Anything", "")  # no forecast is no reason to refuse
-
-
-GROUPS = {
-    2: ("sys/fs/cgroup/memory.max", "sys/fs/cgroup/memory.current"),
-    1: (
-        "sys/fs/cgroup/memory/memory.limit_in_bytes",
-        "sys/fs/cgroup/memory/memory.usage_in_bytes",
-    ),
-}
-
-
-@pytest.mark.parametrize("version", [1, 2])
-def test_a_containers_limit_counts(system: Path, version: int) -> None:
-    limit, usage = GROUPS[version]
-    write(system, "proc/meminfo", "MemAvailable: 1000 kB\n")
-    write(system, limit, "5000\n")
-    write(system, usage, "2000\n")
-    assert available_memory() == 3000
-    write(system, usage, "6000\n")
-    assert available_memory() == 0  # a group over its limit has nothing left, not less
-    write(system, usage, "0\n")
-    write(system, limit, str(2**60))
-    assert available_memory() == 1000 * 1024
-
-
-def test_a_group_without_limit(system: Path) -> None:
-    write(system, "proc/meminfo", "MemAvailable: 1000 kB\n")
-    write(system, GROUPS[2][0], "max\n")
-    write(system, GROUPS[2][1], "2000\n")
-    assert available_memory() == 1000 * 1024
+    require_memory(1e30, "Anything", "")
 
 
 @pytest.mark.parametrize(("kind", "place"), [("RLIMIT_AS", 0), ("RLIMIT_DATA", 5)])
@@ -155,7 +155,7 @@ def test_a_limit_of_the_process_counts(
     assert available_memory() == 8 * GB
 
 
-def test_this_machine_tells(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_free_memory_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(LIMIT, raising=False)
     free = available_memory()
     assert free is None or 2**20 < free < 2**50

@@ -6,6 +6,7 @@ import io
 import sys
 import threading
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from sklearn.datasets import make_blobs
@@ -55,10 +56,14 @@ def test_a_line_fits_the_terminal(screen: Screen, monkeypatch: pytest.MonkeyPatc
         assert screen.line == "Comparing: a l, 0 s"
 
 
-def test_what_is_quick_shows_nothing(screen: Screen, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(terminal, "DELAY", 60.0)
+def work() -> None:
     with StatusLine("Comparing") as line:
         line.show("S3VC()")
+
+
+def test_short_work_shows_nothing(screen: Screen, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(terminal, "DELAY", 60.0)
+    work()
     assert screen.getvalue() == ""
 
 
@@ -71,24 +76,21 @@ def test_one_long_stage_is_shown_too(screen: Screen, monkeypatch: pytest.MonkeyP
     assert screen.getvalue().startswith("\rComparing, 0 s")
 
 
-def test_it_can_be_turned_off(screen: Screen, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_turns_it_off(screen: Screen, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LAPWING_PROGRESS", "0")
-    with StatusLine("Comparing") as line:
-        line.show("S3VC()")
+    work()
     assert screen.getvalue() == ""
     monkeypatch.setenv("LAPWING_PROGRESS", "1")
-    with StatusLine("Comparing") as line:
-        line.show("S3VC()")
+    work()
     assert "S3VC()" in screen.getvalue()
 
 
-def test_nobody_who_sees_it_nothing_written(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("stream", [io.StringIO(), None], ids=["file", "none"])
+def test_shows_nothing_without_a_terminal(stream: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(terminal, "DELAY", 0.0)
-    for stream in (io.StringIO(), None):
-        monkeypatch.setattr(sys, "stderr", stream)
-        with StatusLine("Comparing") as line:
-            line.show("S3VC()")
-        assert stream is None or stream.getvalue() == ""
+    monkeypatch.setattr(sys, "stderr", stream)
+    work()
+    assert stream is None or stream.getvalue() == ""
 
 
 def test_a_notebook_sees_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -116,10 +118,6 @@ def test_a_line_forecasts_what_is_left(screen: Screen) -> None:
 
 
 def test_other_threads_show_nothing(screen: Screen) -> None:
-    def work() -> None:
-        with StatusLine("Comparing") as line:
-            line.show("S3VC()")
-
     thread = threading.Thread(target=work)
     thread.start()
     thread.join()

@@ -207,17 +207,18 @@ def test_the_only_block_stays_in_its_thread_and_is_shared_inside() -> None:
     assert share(2, outer, [7]) == [[7, 0, 0]]
 
 
-@pytest.mark.parametrize(("budget", "n_blocks"), [(2**26, 1), (6, 4)])
+@pytest.mark.parametrize(("cache", "n_blocks"), [(2**26, 1), (6, 4)])
 def test_rows_are_shared_in_blocks(
-    monkeypatch: pytest.MonkeyPatch, budget: int, n_blocks: int
+    monkeypatch: pytest.MonkeyPatch, cache: int, n_blocks: int
 ) -> None:
     monkeypatch.setattr(_threads, "available_threads", lambda: 2)
+    monkeypatch.setattr(_threads, "_CACHE", cache)
     rows = np.zeros(10)
 
     def work(block: slice) -> None:
         rows[block] += 1
 
-    assert len(share_rows(10, 2, work, budget)) == n_blocks
+    assert len(share_rows(10, 2, work)) == n_blocks
     assert (rows == 1).all()
 
 

@@ -76,14 +76,9 @@ def in_pool() -> bool:
     return getattr(_sharing, "now", False)
 
 
-def share_rows(
-    n_rows: int, bytes_per_row: int, work: Callable[[slice], T], budget: int = _CACHE
-) -> list[T]:
-    """Apply a function to blocks of rows (`row_blocks`), in threads if there are several.
-
-    By default the arrays of a block fit into the cache.
-    """
-    blocks = list(row_blocks(n_rows, bytes_per_row, budget))
+def share_rows(n_rows: int, bytes_per_row: int, work: Callable[[slice], T]) -> list[T]:
+    """Apply a function to blocks of rows that fit into the cache, in threads if several."""
+    blocks = list(row_blocks(n_rows, bytes_per_row, _CACHE))
     return share(available_threads() if len(blocks) > 1 else 1, work, blocks)
 
 

@@ -18,15 +18,14 @@ from lapwing._arrays import Array
 from lapwing._host.modules import require
 from lapwing.classes.decoding import predict_codes
 from lapwing.classes.labels import as_targets, read_known
-from lapwing.classes.markers import missing_mask, read_column
+from lapwing.classes.markers import missing_mask
 from lapwing.classes.probabilities import class_probabilities
 from lapwing.dask._data import (
+    by_chunks,
     check_two_dimensions,
     chunks_of,
     heights,
     is_array,
-    joined,
-    overlaps,
     read_labels,
     read_points,
     read_weights,
@@ -429,38 +428,30 @@ def _each_chunk(session: Session, task: Callable[..., Any], model: Any, X: Any, 
     shared, delayed = dask.delayed(model, pure=False), dask.delayed(task, pure=False)
     # One task graph instead of futures of the chunks, so that no chunk is kept after prediction.
     tasks = [
-        delayed(shared, chunk, *piece)
-        for chunk, piece in zip(chunks, _pieces(session, y, sizes), strict=True)
-        if piece[1]
+        delayed(shared, chunk, rows, labels)
+        for chunk, size, (rows, labels) in zip(
+            chunks, sizes, _pieces(session, y, sizes), strict=True
+        )
+        if (size if rows is None else len(rows))
     ]
     _check_labeled(len(tasks), 1)
     return session.gather(session.compute(tasks))
 
 
-def _pieces(
-    session: Session, y: Any, sizes: list[int]
-) -> Iterator[tuple[Array | None, list[Any], list[slice]]]:
+def _pieces(session: Session, y: Any, sizes: list[int]) -> Iterator[tuple[Array | None, Any]]:
     """Yield the rows of each chunk with given labels (None for all rows), and these labels."""
     ends = np.cumsum([0, *sizes])
     if (table := table_of(y, int(ends[-1]))) is None:
-        for part in overlaps(session, y, "y", sizes):
-            yield None, *part
+        yield from ((None, labels) for labels in by_chunks(session, y, "y", sizes))
         return
     for start, stop in pairwise(ends):
         some = slice(*np.searchsorted(table.rows, [start, stop]))
-        rows = table.rows[some] - start
-        yield rows, [table.column[some]] if len(rows) else [], [slice(None)]
+        yield table.rows[some] - start, table.column[some]
 
 
-def _labels_of(columns: list[Any], slices: list[slice]) -> Array:
-    return joined([read_column(each)[some] for each, some in zip(columns, slices, strict=True)])
-
-
-def _count_right(
-    model: Any, chunk: Any, rows: Array | None, columns: list[Any], slices: list[slice]
-) -> tuple[int, int]:
+def _count_right(model: Any, chunk: Any, rows: Array | None, labels: Array) -> tuple[int, int]:
     """Count the labelled rows and the correct predictions."""
-    labels, labeled = read_known(_labels_of(columns, slices), model.unlabeled, model.classes_)
+    labels, labeled = read_known(labels, model.unlabeled, model.classes_)
     if not labeled.any():
         return 0, 0
     answers = model.predict(_labeled_points(chunk, rows, labeled))
@@ -468,10 +459,10 @@ def _count_right(
 
 
 def _moments(
-    model: Any, chunk: Any, rows: Array | None, columns: list[Any], slices: list[slice]
+    model: Any, chunk: Any, rows: Array | None, labels: Array
 ) -> tuple[int, float, float, float]:
     """Return the number of targets, their mean, squares around it, and squared errors."""
-    y = as_targets(_labels_of(columns, slices))
+    y = as_targets(labels)
     labeled = ~missing_mask(y)
     if not labeled.any():
         return 0, 0.0, 0.0, 0.0

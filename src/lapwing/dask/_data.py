@@ -322,8 +322,7 @@ def read_labels(session: Session, y: Any, marker: Any, n: int, *, regression: bo
     if minus and len(labels) and unlabeled_mask(labels, 1).all():
         # All labels are -1 or +1, so that -1 is a class.
         return read_labels(session, y, None, n, regression=regression)
-    if (n_entries := sum(f.n for f in found)) != n:
-        raise ValueError(wrong_length("y", n_entries, n))
+    _check_length("y", sum(f.n for f in found), n)
     starts = np.cumsum([0, *(f.n for f in found)])
     index = np.concatenate([f.rows + s for f, s in zip(found, starts, strict=False)])
     return Labels(index.astype(np.int64), joined([labels, _few(markers)]))
@@ -351,30 +350,16 @@ def joined(columns: Sequence[Array]) -> Array:
     return np.concatenate(columns)
 
 
-def wrong_length(name: str, n_entries: int, n: int) -> str:
-    """Return the message for a column that does not match X."""
-    text = f"X has {n} rows and {name} has {n_entries}: give one for each"
-    if name != "y":
-        return f"{text}."
-    return (
-        f"{text}, a label or a marker, or a table of the labelled rows alone, as a pair of arrays "
-        "(rows, labels)."
-    )
-
-
-class Overlap(NamedTuple):
-    """Part of a column that belongs to a chunk of X.
-
-    Attributes
-    ----------
-    columns : list of array-like, or delayed
-        Chunks of the column that overlap with the chunk of X.
-    slices : list of slice
-        Overlap in each of these chunks.
-    """
-
-    columns: list[Any]
-    slices: list[slice]
+def _check_length(name: str, n_entries: int, n: int) -> None:
+    """Raise ValueError for a column that does not match the n rows of X."""
+    if n_entries != n:
+        forms = ""
+        if name == "y":
+            forms = (
+                ", a label or a marker, or a table of the labelled rows alone, as a pair of arrays "
+                "(rows, labels)"
+            )
+        raise ValueError(f"X has {n} rows and {name} has {n_entries}: give one for each{forms}.")
 
 
 def heights(session: Session, X: Any, chunks: list[Any]) -> list[int]:
@@ -389,7 +374,7 @@ def _height(chunk: Any) -> int:
     return int(chunk.shape[0])
 
 
-def overlaps(session: Session, column: Any, name: str, sizes: Sequence[int]) -> list[Overlap]:
+def by_chunks(session: Session, column: Any, name: str, sizes: Sequence[int]) -> list[Any]:
     """Divide a column by the chunks of X.
 
     Parameters
@@ -400,28 +385,35 @@ def overlaps(session: Session, column: Any, name: str, sizes: Sequence[int]) -> 
         Name of the column in errors.
     sizes : sequence of int
         Numbers of rows of the chunks of X.
+
+    Returns
+    -------
+    list of array or delayed array
+        Entries of each chunk of X.
     """
     ends = np.cumsum([0, *sizes])
-    if is_collection(column):
-        column = one_column(column, name)
-        columns = chunks_of(column, name)
-        held: Sequence[int] = heights(session, column, columns)
-    else:
-        column, held = read_column(column), sizes
-        if len(column) == ends[-1]:
-            columns = [column[start:stop] for start, stop in pairwise(ends)]
-    n = sum(held) if is_collection(column) else len(column)
-    if n != ends[-1]:
-        raise ValueError(wrong_length(name, n, int(ends[-1])))
+    if not is_collection(column):
+        column = read_column(column)
+        _check_length(name, len(column), ends[-1])
+        return [column[start:stop] for start, stop in pairwise(ends)]
+    column = one_column(column, name)
+    columns = chunks_of(column, name)
+    held = heights(session, column, columns)
     starts = np.cumsum([0, *held])
+    _check_length(name, starts[-1], ends[-1])
+    stacked = require("dask", extra="dask", purpose="lapwing.dask").delayed(_stacked, pure=False)
     found = []
     for start, stop in pairwise(ends):
         first = np.searchsorted(starts, start, side="right") - 1
         last = np.searchsorted(starts, stop, side="left")
         needed = [i for i in range(first, last) if held[i]]
         cut = [slice(max(start - starts[i], 0), stop - starts[i]) for i in needed]
-        found.append(Overlap([columns[i] for i in needed], cut))
+        found.append(stacked([columns[i] for i in needed], cut))
     return found
+
+
+def _stacked(columns: list[Any], slices: list[slice]) -> Array:
+    return joined([read_column(each)[some] for each, some in zip(columns, slices, strict=True)])
 
 
 def read_weights(session: Session, sample_weight: Any, rows: RowBlocks) -> RowBlocks | None:
@@ -434,12 +426,10 @@ def read_weights(session: Session, sample_weight: Any, rows: RowBlocks) -> RowBl
     """
     if sample_weight is None:
         return None
-    cut = overlaps(session, sample_weight, "sample_weight", rows.sizes)
-    futures = [each.columns for each in cut]
+    cut = by_chunks(session, sample_weight, "sample_weight", rows.sizes)
     if is_collection(sample_weight):
-        futures = [session.compute(columns) for columns in futures]
-    slices = PerPart([each.slices for each in cut])
-    weights = rows.map(_weights, PerPart(futures), slices, n_columns=1, dtype=np.float64)
+        cut = session.compute(cut)
+    weights = rows.map(_weights, PerPart(cut), n_columns=1, dtype=np.float64)
     for start, wrong in zip(weights.starts, weights.collect(_first_missing), strict=False):
         if wrong is not None:
             raise ValueError(
@@ -449,9 +439,8 @@ def read_weights(session: Session, sample_weight: Any, rows: RowBlocks) -> RowBl
     return weights
 
 
-def _weights(block: Any, columns: list[Any], slices: list[slice]) -> Array:
-    parts = [np.asarray(c, dtype=np.float64)[some] for c, some in zip(columns, slices, strict=True)]
-    return np.concatenate([np.empty(0), *parts])[:, None]
+def _weights(block: Any, column: Array) -> Array:
+    return column.astype(np.float64)[:, None]
 
 
 def _first_missing(weights: Array) -> int | None:

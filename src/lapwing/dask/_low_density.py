@@ -5,6 +5,7 @@ Sums over unlabelled points are computed on the workers, those over labelled poi
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
@@ -125,12 +126,16 @@ class _ClusterFeatures(CenteredFeatures):
         return self  # points keep the precision of X
 
     def total(self, task: Any, *others: Any) -> Any:
-        """Sum a task of features and labelled rows over the blocks."""
-        return self.points.total(task, self.known, self.weights, self.center, *others)
+        """Sum a task of features and weights of unlabelled rows over the blocks."""
+        return self.points.total(_pass_over_points, *self._of_blocks, task, *others)
 
     def collect(self, task: Any, *others: Any) -> list[Any]:
-        """Return the results of a task for each block."""
-        return self.points.collect(task, self.known, self.weights, self.center, *others)
+        """Return the results of such a task for each block."""
+        return self.points.collect(_pass_over_points, *self._of_blocks, task, *others)
+
+    @property
+    def _of_blocks(self) -> tuple[Any, ...]:
+        return self.known, self.weights, self.center
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,7 +163,8 @@ class _ClusterObjective(LowDensityObjective):
 
     @property
     def largest_norm(self) -> float:
-        return float(max(self._cluster.collect(_largest_norm)))
+        unweighted = replace(self._cluster, weights=None)
+        return float(max(unweighted.collect(_largest_norm)))
 
     @property
     def pull(self) -> float:
@@ -166,7 +172,7 @@ class _ClusterObjective(LowDensityObjective):
         return float(np.linalg.norm(self._cluster.labeled.represent(u)))
 
     def labeled_values(self, function: Function) -> Array:
-        return self._cluster.labeled.values(function.coef) + function.intercept
+        return _scores(self._cluster.labeled, function)
 
     def ranks(self, function: Function, held: Array, mass: Array) -> Array:
         scores = self.labeled_values(function)[held]
@@ -298,8 +304,17 @@ class _ClusterObservations(ClassObservations):
         )
 
 
-def _centered(block: Any, center: Array | None) -> CenteredFeatures:
-    return CenteredFeatures(LinearSpace(block), center)
+def _pass_over_points(
+    block: Any,
+    known: tuple[Array, Array],
+    weights: Array | None,
+    center: Array | None,
+    task: Callable[..., Any],
+    *others: Any,
+) -> Any:
+    """Apply a task to the features of a block and the weights of its unlabelled rows."""
+    features = CenteredFeatures(LinearSpace(block), center)
+    return task(features, _unlabeled_weights(block, known, weights), *others)
 
 
 def _unlabeled_weights(block: Any, known: tuple[Array, Array], weights: Array | None) -> Array:
@@ -320,20 +335,21 @@ def _weighted_sum(
     return np.asarray(block.T @ others, dtype=np.float64), float(others.sum())
 
 
+def _scores(features: CenteredFeatures, function: Function) -> Array:
+    return features.values(function.coef) + function.intercept
+
+
 def _density_of(
-    block: Any,
-    known: tuple[Array, Array],
-    weights: Array | None,
-    center: Array | None,
+    features: CenteredFeatures,
+    others: Array,
     function: Function,
     loss: UnlabeledLoss,
     smoothing: float,
     slopes: bool,
 ) -> tuple[float, float, Any]:
-    features, others = _centered(block, center), _unlabeled_weights(block, known, weights)
     if smoothing > 0:
         loss = smooth(loss, smoothing * features.squared_norms)
-    f = features.values(function.coef) + function.intercept
+    f = _scores(features, function)
     value = float(others @ loss.value(f))
     if not slopes:
         return value, 0.0, 0.0
@@ -341,23 +357,15 @@ def _density_of(
     return value, float(u.sum()), features.represent(u)
 
 
-def _largest_norm(
-    block: Any, known: tuple[Array, Array], weights: Array | None, center: Array | None
-) -> float:
-    others = _unlabeled_weights(block, known, None)
-    return float((_centered(block, center).squared_norms * others).max(initial=0.0))
+def _largest_norm(features: CenteredFeatures, others: Array) -> float:
+    return float((features.squared_norms * others).max(initial=0.0))
 
 
 def _counts_below(
-    block: Any,
-    known: tuple[Array, Array],
-    weights: Array | None,
-    center: Array | None,
-    function: Function,
-    scores: Array,
+    features: CenteredFeatures, others: Array, function: Function, scores: Array
 ) -> tuple[Array, float]:
     """Sum the weights of the unlabelled points below scores, with half of the ties, and of all."""
-    f = _centered(block, center).values(function.coef) + function.intercept
-    order, others = np.argsort(f, kind="stable"), _unlabeled_weights(block, known, weights)
+    f = _scores(features, function)
+    order = np.argsort(f, kind="stable")
     below = np.concatenate([[0.0], np.cumsum(others[order])])
     return mean_ranks(scores, f[order], below), float(below[-1])

@@ -46,17 +46,9 @@ class Diffusion:
     masses: Array
 
     @classmethod
-    def of(cls, laplacian: Laplacian, dtype: np.dtype[Any] | None = None) -> Diffusion:
-        """Return the diffusion of the affinity of a Laplacian; power and normalisation are ignored.
-
-        Parameters
-        ----------
-        laplacian : Laplacian
-        dtype : data-type, optional
-            Precision of products; by default that of the Laplacian's matrix.
-        """
-        wanted = laplacian.dtype if dtype is None else dtype
-        W = laplacian.affinity.astype(wanted, copy=False)
+    def of(cls, laplacian: Laplacian) -> Diffusion:
+        """Return the diffusion of a Laplacian's affinity, whose power and scaling are ignored."""
+        W = laplacian.affinity.astype(laplacian.dtype, copy=False)
         return cls.from_affinity(cast("CSR", W), laplacian.degrees)
 
     @classmethod

@@ -14,7 +14,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from numbers import Integral, Real
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -28,7 +27,7 @@ from lapwing._arrays import Array, RandomSource, row_blocks
 from lapwing._host.files import cached
 from lapwing._host.memory import require_memory
 from lapwing._host.warn import warn
-from lapwing._parameters import COUNT, check
+from lapwing._parameters import COUNT, Rule, check, is_count, is_number
 from lapwing.graphs.base import CSR
 from lapwing.graphs.chebyshev import Ritz, block_width, smallest_by_filter
 from lapwing.graphs.laplacian import Laplacian
@@ -44,6 +43,11 @@ _DENSE_SHARE = 0.2
 _ROUNDINGS = 40
 _ROWS = 2**16  # copied at a time
 _RESIDUAL_BYTES = 2**28
+_RULES: dict[str, Rule] = {
+    "tol": (lambda v: is_number(v) and 0 < v < 1, "a number between 0 and 1"),
+    "slack": (lambda v: is_number(v) and 0 <= v < 1, "a number of at least 0 and less than 1"),
+    "max_iter": COUNT,
+}
 _CUT = 1e-6  # relative gap below which two eigenvalues may be copies of one
 
 
@@ -187,18 +191,14 @@ def smallest_eigenpairs(
     return found
 
 
-def _check(laplacian: Laplacian, k: object, tol: object, slack: object, max_iter: object) -> int:
+def _check(laplacian: Laplacian, k: Any, tol: object, slack: object, max_iter: object) -> int:
     n = laplacian.n_points
-    if isinstance(k, bool) or not isinstance(k, Integral) or not 1 <= int(k) <= n:
+    if not is_count(k) or k > n:
         raise ValueError(
             f"k={k!r} must be a whole number from 1 to the number of points, {n}, which is "
             "the number of eigenpairs."
         )
-    if isinstance(tol, bool) or not isinstance(tol, Real) or not 0 < float(tol) < 1:
-        raise ValueError(f"tol={tol!r} must be a number between 0 and 1.")
-    if isinstance(slack, bool) or not isinstance(slack, Real) or not 0 <= float(slack) < 1:
-        raise ValueError(f"slack={slack!r} must be a number of at least 0 and less than 1.")
-    check({"max_iter": max_iter}, {"max_iter": COUNT})
+    check({"tol": tol, "slack": slack, "max_iter": max_iter}, _RULES)
     return int(k)
 
 
