@@ -76,7 +76,7 @@ def test_texts_are_fitted_on_a_cluster(
     assert there["predicted"] == json.loads(capsys.readouterr().out)["predicted"]
 
 
-def test_texts_that_a_cluster_does_not_fit(texts: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_rejects_texts_for_dense_methods(texts: Path, capsys: pytest.CaptureFixture[str]) -> None:
     fit = ["fit", texts, "--label", "kind", "--text", "text", "--workers", "2"]
     assert run(*fit, "--method", "anchors") != 0
     told = " ".join(capsys.readouterr().err.split())
@@ -97,7 +97,7 @@ def test_texts_that_a_cluster_does_not_fit(texts: Path, capsys: pytest.CaptureFi
         ),
     ],
 )
-def test_what_a_cluster_does_not_do(
+def test_rejects_requests_that_clusters_do_not_support(
     words: list[str], told: str, table: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run("fit", table, "--label", "kind", *words) != 0
@@ -113,7 +113,7 @@ def test_an_address_without_a_scheduler(
     assert "no Dask scheduler answers there" in " ".join(capsys.readouterr().err.split())
 
 
-def test_the_request_knows_where_it_runs() -> None:
+def test_requests_with_workers_are_distributed() -> None:
     request = FitRequest(data=(Path("a.csv"),), label="y", method="laperls", workers=2)
     assert request.distributed
     assert "--workers 2" in request.command

@@ -108,7 +108,7 @@ def test_labels_in_every_form(client: Any) -> None:
     np.testing.assert_array_equal(model.transduction_.compute(), names[expected.transduction_])
 
 
-def test_every_kind_of_marker_is_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_kind_of_marker_is_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_data, "_MARKERS", 3)
     mixed = np.array([None] * 9 + ["", -1, "x"], dtype=object)
     found = _data._labels_of_chunk(mixed, "auto", False)
@@ -139,7 +139,7 @@ def test_clones_share_the_client_and_pickles_drop_it(client: Any) -> None:
     np.testing.assert_array_equal(again.predict(case.chunks), model.predict(case.chunks))
 
 
-def test_chunks_are_computed_once_and_warned_of(
+def test_unpersisted_chunks_are_computed_once_with_a_warning(
     client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     case = Case(n=120)
@@ -170,7 +170,7 @@ def test_chunks_are_computed_once_and_warned_of(
 
 # Blocks of the regressor are those of the classifier with landmarks.
 @pytest.mark.parametrize("name", [name for name in EXAMPLES if name != "DaskLapERLSRegressor"])
-def test_nothing_as_long_as_x_comes_to_the_client(
+def test_the_client_receives_nothing_as_large_as_x(
     name: str, client: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     case = Case(n=1600, d=3, n_classes=2, distance=1.0)

@@ -125,7 +125,7 @@ def test_nothing_is_left_on_the_cluster(client: Any, monkeypatch: pytest.MonkeyP
     del error, stopped
 
 
-def test_a_long_wait_holds_on_to_no_results(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_waiting_keeps_no_results_alive(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_session, "_POLL", 0.001)
     session = Session.of(client)
 
@@ -141,7 +141,7 @@ def test_a_long_wait_holds_on_to_no_results(client: Any, monkeypatch: pytest.Mon
         gc.enable()
 
 
-def test_a_worker_without_memory_is_reported_by_its_task(client: Any) -> None:
+def test_the_error_of_a_dead_worker_names_its_task(client: Any) -> None:
     worker = SimpleNamespace(memory_limit=3e9, address="tcp://127.0.0.1:1")
     session = Session(client)
     session.forecast(4.2e9)
@@ -165,7 +165,7 @@ def test_a_worker_that_joins_late_takes_part(monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.slow
-def test_what_does_not_fit_is_written_to_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_results_beyond_the_memory_are_spilled(monkeypatch: pytest.MonkeyPatch) -> None:
     n, d = 60_000, 8
     low = {"target": 0.01, "spill": False, "pause": False, "terminate": False}
     limits = {f"distributed.worker.memory.{name}": value for name, value in low.items()}

@@ -104,7 +104,7 @@ def test_only_neighbouring_blocks_exchange_rows(client: Any) -> None:
     np.testing.assert_allclose(np.concatenate(found), T[-1], rtol=1e-9)
 
 
-def test_equal_rows_are_shared_out(client: Any) -> None:
+def test_equal_rows_are_divided_between_blocks(client: Any) -> None:
     X = points_of(client, np.ones((90, 2)), (50, 40))
     placement = near_neighbors(X, 3, seed=0)
     assert sum(placement.rows.sizes) == 90
@@ -188,7 +188,7 @@ def test_all_kinds_of_lists_find_the_neighbours(kind: str) -> None:
     assert not (found.indices == np.arange(50)[:, None]).any()
 
 
-def test_rows_ask_the_blocks_of_their_lists(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_are_searched_in_the_blocks_of_their_lists(monkeypatch: pytest.MonkeyPatch) -> None:
     layout, placed = in_lists(60, 6)
     near = layout.lists.places.nearest(placed.points, 3)
     near[0] = [0, 2, -1]  # where groups of lists hold no more
@@ -213,7 +213,7 @@ def test_rows_ask_the_blocks_of_their_lists(monkeypatch: pytest.MonkeyPatch) -> 
     assert found.blocks.shape == (1, 0)
 
 
-def test_bits_hold_the_blocks_of_a_row() -> None:
+def test_blocks_to_search_are_stored_as_bits() -> None:
     placed = PlacedRows(np.zeros((2, 1)), np.arange(2), None)
     settings = _Settings(0, 1, 0)
     asked = _search_own(placed, _exact(placed, 0), 11, settings)  # asks all
@@ -224,7 +224,7 @@ def test_bits_hold_the_blocks_of_a_row() -> None:
     np.testing.assert_array_equal(_queries_to(placed, asked, 10).rows, [1])
 
 
-def test_blocks_go_in_waves_of_a_thread_each(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_waves_have_one_block_per_thread(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     session = Session.of(client)
     assert [list(wave) for wave in session.waves(5)] == [[0, 3], [1, 4], [2]]
     with monkeypatch.context() as patch:
@@ -236,7 +236,7 @@ def test_blocks_go_in_waves_of_a_thread_each(client: Any, monkeypatch: pytest.Mo
     assert len(set(homes)) == 2
 
 
-def test_chunks_that_are_ready_are_no_results_again(client: Any) -> None:
+def test_chunks_of_floats_are_used_without_a_copy(client: Any) -> None:
     chunks = array.from_array(two_sheets(40), chunks=(20, -1)).persist()
     held = {future.key for future in distributed.futures_of(chunks)}
     assert {part.key for part in read_points(Session.of(client), chunks).rows.parts} == held
@@ -245,7 +245,7 @@ def test_chunks_that_are_ready_are_no_results_again(client: Any) -> None:
     assert client.gather(list(parts))[0].dtype == np.float64
 
 
-def test_points_are_not_copied_where_time_is_short(
+def test_lists_hold_codes_if_there_is_no_time_for_points(
     client: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(ann, "CODED_POINTS", 100)

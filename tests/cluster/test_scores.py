@@ -80,9 +80,7 @@ def test_frames(model: Any) -> None:
     assert model.score(X, y) == pytest.approx(model.to_local().score(NEW, TRUTH))
 
 
-def test_a_few_numbers_of_each_chunk_come_to_the_client(
-    model: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_scores_gather_a_few_numbers_per_chunk(model: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     gather, found = Session.gather, []
 
     def watched(self: Session, futures: Any) -> list[Any]:
@@ -95,7 +93,7 @@ def test_a_few_numbers_of_each_chunk_come_to_the_client(
     assert len(found) == 1
 
 
-def test_rows_without_a_label_are_not_answered(model: Any) -> None:
+def test_unlabelled_rows_are_not_predicted(model: Any) -> None:
     holed = NEW.copy()
     holed[TRUTH < 0] = np.nan  # which an answer would be refused for
     rows = np.flatnonzero(TRUTH >= 0)
@@ -104,7 +102,7 @@ def test_rows_without_a_label_are_not_answered(model: Any) -> None:
         assert model.score(chunks(holed, 30, 60), y) == pytest.approx(expected)
 
 
-def test_what_cannot_be_scored_is_reported(model: Any, regression: Any) -> None:
+def test_rejects_scores_of_invalid_inputs(model: Any, regression: Any) -> None:
     X = chunks(NEW, 30, 60)
     with pytest.raises(ValueError, match=r"at least 1 labelled row, and y has 0"):
         model.score(X, np.full(90, -1))

@@ -44,7 +44,7 @@ def test_approximate_search_reaches_the_recall_it_reports(caplog: pytest.LogCapt
 @needs_faiss
 @pytest.mark.parametrize("metric", ["euclidean", "cosine"])
 @pytest.mark.parametrize(("d", "most"), [(12, 256), (13, 4), (1, 256)])
-def test_codes_propose_what_lengths_decide(
+def test_candidates_of_codes_are_ranked_by_exact_lengths(
     monkeypatch: pytest.MonkeyPatch, d: int, most: int, metric: str
 ) -> None:
     """With a code a coordinate, one for several of which some are missing, and a single one."""
@@ -74,7 +74,7 @@ def test_codes_propose_what_lengths_decide(
 
 
 @pytest.mark.parametrize("n", [10**6, 10**7])
-def test_more_precise_contents_are_tried_where_there_is_time(
+def test_more_precise_contents_are_tried_if_time_allows(
     monkeypatch: pytest.MonkeyPatch, n: int
 ) -> None:
     filled: list[str] = []
@@ -123,7 +123,7 @@ def test_a_graph_keeps_the_recall_of_its_search() -> None:
 
 
 @needs_faiss
-def test_lists_that_are_too_short_are_filled_exactly() -> None:
+def test_rows_with_too_few_candidates_are_searched_exactly() -> None:
     X = np.vstack(
         [gaussian_points(300, 3), 100 + gaussian_points(4, 3)]
     )  # a far list of four points, k = 10
@@ -148,7 +148,7 @@ def test_the_memory_of_a_search_is_forecast(
 
 
 @needs_faiss
-def test_a_search_leaves_the_threads_of_faiss_alone() -> None:
+def test_searches_restore_the_threads_of_faiss() -> None:
     faiss = importlib.import_module("faiss")
     before = faiss.omp_get_max_threads()
     try:
@@ -209,7 +209,7 @@ def test_warns_of_a_low_recall_without_time(
 
 
 @pytest.mark.parametrize("most", [1, 2, 7, 64, 1000])
-def test_the_fewest_lists_are_read_that_reach_the_recall(most: int) -> None:
+def test_reads_the_fewest_lists_that_reach_the_recall(most: int) -> None:
     for wanted in (1, 2, 3, 9, 100, 5000):
         asked = {}
 

@@ -29,7 +29,7 @@ def test_the_default_graph_follows_the_features_and_the_task(
 
 
 @pytest.mark.parametrize(("d", "k"), [(4, 5), (2, 10)])
-def test_the_default_graph_joins_few_points_all(d: int, k: int) -> None:
+def test_the_default_graph_connects_all_of_few_points(d: int, k: int) -> None:
     X = gaussian_points(30, d)
     for n in range(2, k + 1):
         assert default_graph(X[:n]).affinity(X[:n]).nnz == n * (n - 1)

@@ -51,13 +51,13 @@ def test_the_shifted_operator_is_that_of_the_dense_matrix(
     assert_array_equal(graph.affinity.toarray(), W)
 
 
-def test_a_point_alone_counts_as_much_as_the_median(W: np.ndarray) -> None:
+def test_isolated_points_have_the_median_mass(W: np.ndarray) -> None:
     d = W.sum(axis=1)
     assert diffusion(W).masses[7] == np.median(d[d > 0])
     assert_array_equal(diffusion(np.zeros((3, 3))).masses, np.ones(3))
 
 
-def test_votes_and_cuts_are_sums_of_edges(W: np.ndarray) -> None:
+def test_votes_and_cuts_sum_edges(W: np.ndarray) -> None:
     graph, rng = diffusion(W), np.random.default_rng(1)
     codes = rng.integers(0, 3, 30)
     Y = np.eye(3)[codes]

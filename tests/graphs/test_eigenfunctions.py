@@ -66,7 +66,7 @@ def test_functions_of_all_directions_are_taken_by_their_eigenvalues() -> None:
     assert (np.diff(found.eigenvalues) >= 0).all()
 
 
-def test_points_get_values_by_linear_interpolation() -> None:
+def test_values_at_points_are_interpolated_linearly() -> None:
     X = box(500)
     found = fit_eigenfunctions(X, n_functions=6, n_bins=20)
     far = np.vstack([X, [[100.0, -50.0]], [[-100.0, 50.0]]])
@@ -201,7 +201,7 @@ def test_axes_of_equal_variance_are_those_of_the_features() -> None:
 
 @pytest.mark.parametrize("n_components", [1, 64])
 @pytest.mark.parametrize("lanczos", [False, True])
-def test_directions_that_tie_are_all_taken(
+def test_tied_directions_are_all_taken(
     n_components: int, lanczos: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if lanczos:
@@ -222,13 +222,13 @@ def test_directions_that_tie_are_all_taken(
 @pytest.mark.parametrize(
     ("k", "expected"), [(1, 1), (2, 1), (3, 3), (4, 4), (5, 5), (6, 5), (7, 8), (8, 8), (99, 8)]
 )
-def test_of_functions_that_tie_all_or_none_are_taken(k: int, expected: int) -> None:
+def test_tied_functions_are_taken_together_or_not_at_all(k: int, expected: int) -> None:
     eigenvalues = np.array([0.3, 0.1, 0.2, 0.2 + 1e-12, 0.4, 0.5, 0.5, 0.5])
     chosen = eigenfunctions._smoothest(eigenvalues, k)
     assert_array_equal(np.sort(chosen), np.sort(np.argsort(eigenvalues)[:expected]))
 
 
-def test_functions_beyond_any_bound_are_cut_and_reported() -> None:
+def test_too_many_tied_functions_are_cut_with_a_warning() -> None:
     eigenvalues = np.concatenate([np.full(9, 0.2), np.full(5, 1.0)])
     with pytest.warns(TiedPointsWarning, match=r"9 eigenfunctions .* the 2, .*_eigenfunctions=9\."):
         assert len(eigenfunctions._smoothest(eigenvalues, 2)) == 2

@@ -29,7 +29,7 @@ def nearest_of_all(X: Any, centers: Any) -> Any:
     return ((X[:, None] - centers) ** 2).sum(axis=2)
 
 
-def test_of_many_lists_nearly_all_are_found() -> None:
+def test_finds_nearly_all_of_many_lists() -> None:
     X, centers = sheet(500), sheet(2000, seed=1)
     places = ListPlaces.of(faiss, centers, 0)
     true = np.argsort(nearest_of_all(X, centers), axis=1)
@@ -103,7 +103,7 @@ def test_threads_change_nothing(
     np.testing.assert_array_equal(one, two)
 
 
-def test_lists_are_kept_as_bytes(search: _Search, lists: Any) -> None:
+def test_lists_can_be_pickled(search: _Search, lists: Any) -> None:
     again = pickle.loads(pickle.dumps(lists))
     asked = search.scaled(search.points.rows.values)[:200]  # type: ignore[attr-defined]
     np.testing.assert_array_equal(

@@ -31,7 +31,7 @@ def test_as_graph() -> None:
     assert isinstance(as_graph(KNeighborsTransformer()), TransformerGraph)
 
 
-def test_a_recipe_of_somebody_else_is_taken() -> None:
+def test_accepts_recipes_of_users() -> None:
     class Ring:
         normalized, power = False, 2
 

@@ -41,7 +41,7 @@ def test_a_scan_finds_the_neighbours_of_points_in_memory(metric: str, dtype: Any
 
 
 @pytest.mark.parametrize("metric", METRICS)
-def test_a_search_by_codes_finds_what_its_recall_says(metric: str) -> None:
+def test_a_search_by_codes_reaches_its_recall(metric: str) -> None:
     pytest.importorskip("faiss")
     X = clouds(2500)
     graph = KNNGraph(5, metric=metric, approximate=True, target_recall=0.9)
@@ -76,7 +76,7 @@ def test_zero_rows_are_their_own_direction() -> None:
     assert found.indices[3, 0] == 40
 
 
-def test_passes_are_two_a_slab() -> None:
+def test_takes_two_passes_per_slab() -> None:
     X = clouds(900)
     rows = CountedRows(ArrayRows(X))
     KNNGraph(5, approximate=False).neighbors(rows)

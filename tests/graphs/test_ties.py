@@ -134,7 +134,7 @@ def test_the_order_of_rows_does_not_matter(
     assert_allclose(turned.toarray(), Z[rows].toarray(), atol=1e-5 if dtype == np.float32 else 1e-6)
 
 
-def test_of_anchors_at_equal_distance_the_first_are_taken() -> None:
+def test_the_first_of_equally_distant_anchors_are_taken() -> None:
     anchors = Anchors(np.eye(30), 3, "kernel", 1.0)
     X = np.vstack([np.zeros(30), np.full(30, 0.1), np.eye(30)[7]])
     squared, indices = anchors.nearest(X)

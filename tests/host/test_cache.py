@@ -30,7 +30,7 @@ def results_in(folder: Path) -> list[Path]:
     return sorted(folder.rglob("output.pkl"))
 
 
-def test_results_are_kept_and_what_is_ignored_does_not_count(tmp_path: Path) -> None:
+def test_results_are_cached_whatever_the_ignored_arguments(tmp_path: Path) -> None:
     for told in (1, 2):
         found = cached(str(tmp_path), squares, ignore=["told"])(5, told=told)
         np.testing.assert_array_equal(found, [0, 1, 4, 9, 16])
@@ -39,13 +39,13 @@ def test_results_are_kept_and_what_is_ignored_does_not_count(tmp_path: Path) -> 
     assert CALLS == [5, 6]
 
 
-def test_nothing_is_kept_without_memory() -> None:
+def test_nothing_is_cached_without_memory() -> None:
     keep = cached(None, squares, ignore=["told"])
     assert len(keep(3)) == len(keep(3)) == 3
     assert CALLS == [3, 3]
 
 
-def test_any_object_with_a_cache_will_do() -> None:
+def test_accepts_any_object_with_a_cache() -> None:
     class Own:
         def cache(self, function: Callable[..., Any], ignore: Any) -> Callable[..., Any]:
             assert ignore == ["told"]
@@ -55,7 +55,7 @@ def test_any_object_with_a_cache_will_do() -> None:
 
 
 @pytest.mark.parametrize("damage", [lambda b: b[:20], lambda b: b"", lambda b: b"?" * len(b)])
-def test_a_damaged_result_is_made_again_with_one_line(
+def test_a_damaged_result_is_computed_again_with_a_log_line(
     damage: Callable[[bytes], bytes], tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     keep = cached(str(tmp_path), squares, ignore=["told"])
@@ -76,7 +76,7 @@ def test_a_damaged_result_is_made_again_with_one_line(
     assert len(caplog.records) == 1
 
 
-def test_what_joblib_has_to_say_besides_is_heard(
+def test_other_messages_of_joblib_are_logged(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     keep = cached(joblib.Memory(str(tmp_path), verbose=11), squares, ignore=["told"])

@@ -49,7 +49,7 @@ def write(root: Path, name: str, text: str) -> None:
         (3000 * 2.0**40, "3000.0 TB"),
     ],
 )
-def test_bytes_are_written_for_readers(n_bytes: float, text: str) -> None:
+def test_formats_bytes(n_bytes: float, text: str) -> None:
     assert format_bytes(n_bytes) == text
 
 
@@ -161,7 +161,7 @@ def test_the_free_memory_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> Non
     assert free is None or 2**20 < free < 2**50
 
 
-def test_what_fits_passes_and_what_does_not_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_requires_the_memory_of_an_allocation(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(LIMIT, "1k")
     require_memory(1024, "A list", "Use less.")
     message = (
@@ -186,7 +186,7 @@ def test_small_allocations_do_not_ask_the_system(monkeypatch: pytest.MonkeyPatch
     sys.platform != "linux" or platform.libc_ver()[0] != "glibc",
     reason="Other systems give freed memory back by themselves.",
 )
-def test_freed_pieces_are_given_back() -> None:
+def test_freed_memory_is_given_back() -> None:
     def resident() -> int:
         status = Path("/proc/self/status").read_text(encoding="ascii")
         return int(status.split("VmRSS:")[1].split()[0]) * 1024

@@ -67,7 +67,7 @@ def test_short_work_shows_nothing(screen: Screen, monkeypatch: pytest.MonkeyPatc
     assert screen.getvalue() == ""
 
 
-def test_one_long_stage_is_shown_too(screen: Screen, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_single_long_stage_is_shown(screen: Screen, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(terminal, "DELAY", 1e-3)
     seen = threading.Event()
     monkeypatch.setattr(screen, "flush", seen.set)
@@ -93,7 +93,7 @@ def test_shows_nothing_without_a_terminal(stream: Any, monkeypatch: pytest.Monke
     assert stream is None or stream.getvalue() == ""
 
 
-def test_a_notebook_sees_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_is_shown_in_notebooks(monkeypatch: pytest.MonkeyPatch) -> None:
     stream = type("OutStream", (io.StringIO,), {"__module__": "ipykernel.iostream"})()
     monkeypatch.setattr(sys, "stderr", stream)
     assert terminal.is_watched()
@@ -124,7 +124,7 @@ def test_other_threads_show_nothing(screen: Screen) -> None:
     assert screen.getvalue() == ""
 
 
-def test_choosing_names_what_is_tried(screen: Screen) -> None:
+def test_choosing_shows_the_methods_tried(screen: Screen) -> None:
     X, truth = make_blobs(40, centers=2, random_state=0)
     y = mask_labels(truth, 2, random_state=0)
     candidates = [Candidate("mine", LapSVC(), "classes are sheets")]

@@ -187,7 +187,7 @@ def test_threads_are_found_again_after_a_fork() -> None:
         child.join()
 
 
-def test_work_that_shares_in_its_turn_does_not_wait_for_itself() -> None:
+def test_nested_sharing_does_not_deadlock() -> None:
     def inner(number: int) -> int:
         return sum(share(2, lambda part: number * part, range(4)))
 
@@ -198,7 +198,7 @@ def test_work_that_shares_in_its_turn_does_not_wait_for_itself() -> None:
     assert done == [0, 6, 12, 18, 24, 30]
 
 
-def test_the_only_block_stays_in_its_thread_and_is_shared_inside() -> None:
+def test_a_single_block_may_share_its_own_work() -> None:
     together = threading.Barrier(2, timeout=10)
 
     def outer(number: int) -> list[int]:
@@ -222,7 +222,7 @@ def test_rows_are_shared_in_blocks(
     assert (rows == 1).all()
 
 
-def test_what_the_caller_has_set_holds_in_the_threads() -> None:
+def test_threads_inherit_the_context() -> None:
     def divided(zero: float) -> tuple[str, float]:
         warn("small", LapwingWarning)
         return threading.current_thread().name, float(np.float64(1) / zero)

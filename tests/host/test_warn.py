@@ -69,7 +69,7 @@ def test_warnings_point_at_the_users_line(call: Callable[[], Any]) -> None:
 
 @pytest.mark.parametrize("depth", [1, 2, 7])
 @pytest.mark.parametrize("module", ["lapwing.estimators.x", "sklearn.pipeline", "joblib.parallel"])
-def test_frames_inside_are_passed_over(module: str, depth: int) -> None:
+def test_skips_frames_of_libraries(module: str, depth: int) -> None:
     inside: dict[str, Any] = {"__name__": module, "warn": warn}
     source = (
         "def f(n):\n    f(n - 1) if n else warn('deep', UserWarning)"  # calls itself from inside
@@ -84,14 +84,14 @@ def test_frames_inside_are_passed_over(module: str, depth: int) -> None:
     assert line in lines_of(caller)
 
 
-def test_modules_of_like_names_are_users() -> None:
+def test_modules_with_similar_names_are_user_code() -> None:
     outside: dict[str, Any] = {"__name__": "lapwing_tools", "warn": warn}
     exec(compile("def f():\n    warn('mine', UserWarning)", "tools.py", "exec"), outside)
     assert called(lambda: outside["f"]()) == [(UserWarning, "tools.py", 2)]
 
 
 @pytest.mark.slow
-def test_where_there_is_no_other_caller_the_warning_is_given_all_the_same() -> None:
+def test_warns_without_an_outer_frame() -> None:
     code = (
         "__name__ = 'sklearn.x'\nfrom lapwing._host.warn import warn\nwarn('alone', UserWarning)\n"
     )
