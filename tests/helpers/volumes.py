@@ -1,4 +1,4 @@
-"""Problems with class volumes, and their dense matrices."""
+"""Problems with class volumes, their dense matrices, and cuts."""
 
 from __future__ import annotations
 
@@ -56,9 +56,29 @@ def blob_problem(
     return graph_problem(W, labeled, len(sizes), prior, exact=exact, dtype=dtype), codes
 
 
+def dense(problem: VolumeProblem) -> np.ndarray:
+    """W."""
+    return np.asarray(problem.graph.affinity.toarray())
+
+
+def cut_of(problem: VolumeProblem, codes: np.ndarray) -> float:
+    """Weight of the edges between classes."""
+    return float(dense(problem)[codes[:, None] != codes].sum() / 2)
+
+
+def permuted(problem: VolumeProblem, rows: np.ndarray, columns: np.ndarray) -> VolumeProblem:
+    """The same problem with points and classes in another order: the old index of each new one."""
+    places, classes = np.argsort(rows), np.argsort(columns)
+    labeled = {
+        int(places[i]): int(classes[k]) for i, k in zip(problem.index, problem.codes, strict=True)
+    }
+    W = dense(problem)[np.ix_(rows, rows)]
+    return graph_problem(W, labeled, problem.n_classes, problem.prior[columns], exact=problem.exact)
+
+
 def dense_system(problem: VolumeProblem, s: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """D + sL + a D_labelled, a D_labelled Y and the diagonal of D."""
-    W = problem.graph.affinity.toarray().astype(np.float64)  # type: ignore[attr-defined]
+    W = dense(problem).astype(np.float64)
     d = np.asarray(problem.graph.masses)
     held, pull = np.zeros(len(W)), np.zeros((len(W), problem.n_classes))
     for i, y, w in zip(problem.index, problem.labels, problem.weights, strict=True):

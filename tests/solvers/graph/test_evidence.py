@@ -1,4 +1,4 @@
-"""Which volumes are believed: cuts beside chance, and labels that are left out."""
+"""Evidence for partitions: cuts relative to chance, contradicted and left-out labels."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def likeliest(problem: VolumeProblem, cuts: list[np.ndarray], left_out: LeftOut)
 
 
 @pytest.mark.parametrize("c", [2, 3, 4])
-def test_the_likelihood_of_a_table_is_that_of_a_general_solver(c: int) -> None:
+def test_table_likelihood_equals_that_of_a_general_solver(c: int) -> None:
     rng = np.random.default_rng(c)
     counts = rng.integers(0, 6, (c, c)) + 1 / c**2
     rows, columns = rng.dirichlet(np.full(c, 2.0)), rng.dirichlet(np.full(c, 2.0))
@@ -47,7 +47,7 @@ def test_the_likelihood_of_a_table_is_that_of_a_general_solver(c: int) -> None:
     assert table_likelihood(counts, rows, columns) == pytest.approx(-expected.fun, abs=1e-3)
 
 
-def test_labels_lost_to_another_class_speak_for_a_larger_one() -> None:
+def test_left_out_labels_of_another_class_indicate_a_larger_class() -> None:
     counts = np.array([[6.0, 4.0], [0.0, 10.0]]) + 0.25
     shares = np.linspace(0.05, 0.95, 19)
     told = [
@@ -58,7 +58,7 @@ def test_labels_lost_to_another_class_speak_for_a_larger_one() -> None:
     assert shares[int(np.argmax(told))] == pytest.approx(5 / 6, abs=0.06)
 
 
-def test_true_volumes_are_missed_by_what_is_discounted() -> None:
+def test_mean_miss_of_true_volumes_is_the_allowance() -> None:
     """Wilks: half a nat a condition, in the mean of counts that are drawn at the volumes."""
     rng = np.random.default_rng(0)
     joint = np.array([[0.3, 0.05, 0.05], [0.05, 0.2, 0.05], [0.1, 0.1, 0.1]])
@@ -71,7 +71,7 @@ def test_true_volumes_are_missed_by_what_is_discounted() -> None:
     assert np.mean(missed) == pytest.approx((3 - 1) / 2, abs=0.3)
 
 
-def test_few_labels_say_nothing_and_many_much() -> None:
+def test_miss_grows_with_the_number_of_labels() -> None:
     even, uneven = np.array([0.5, 0.5]), np.array([0.9, 0.1])
     lost = np.array([[2.0, 0.0], [1.0, 1.0]])
     said = [
@@ -89,7 +89,7 @@ def test_few_labels_say_nothing_and_many_much() -> None:
     assert left_out_miss(LeftOut(100 * lost, np.array([2 / 3, 1 / 3]), 0), right) == 0
 
 
-def test_every_label_of_several_is_left_out_once() -> None:
+def test_leaves_out_each_label_once() -> None:
     problem, codes = blob_problem(gap=9.0, labels=3)
     left_out = count_left_out(problem)
     assert_array_equal(left_out.counts, 3 * np.eye(3))
@@ -97,12 +97,12 @@ def test_every_label_of_several_is_left_out_once() -> None:
     assert left_out.n_iter > 0
 
 
-def test_a_single_label_of_a_class_is_not_left_out() -> None:
+def test_keeps_the_only_label_of_a_class() -> None:
     problem, _ = blob_problem(gap=9.0, labels=1)
     assert not count_left_out(problem).counts.any()
 
 
-def test_classes_at_random_cut_what_chance_does() -> None:
+def test_chance_cut_of_random_classes_is_one() -> None:
     problem, codes = blob_problem(gap=9.0)
     mixed = np.random.default_rng(0).permutation(codes)
     assert chance_cut(problem.graph, mixed, 3) == pytest.approx(1, abs=0.15)
@@ -110,7 +110,7 @@ def test_classes_at_random_cut_what_chance_does() -> None:
     assert chance_cut(problem.graph, np.zeros_like(codes), 3) == 0
 
 
-def test_the_smaller_cut_is_believed_unless_left_out_labels_speak_against_it() -> None:
+def test_smaller_cut_is_likelier_unless_left_out_labels_contradict_it() -> None:
     problem, codes = blob_problem((60, 60), gap=9.0)
     worse = codes.copy()
     worse[np.flatnonzero(codes == 0)[:20]] = 1
@@ -123,7 +123,7 @@ def test_the_smaller_cut_is_believed_unless_left_out_labels_speak_against_it() -
 @pytest.mark.parametrize(
     ("link", "strays", "believed"), [(3.0, 2, 1), (1000.0, 2, 0), (1000.0, 3, 1)]
 )
-def test_contradicted_labels_weigh_what_counting_labels_says(
+def test_contradicted_labels_count_by_the_beta_function(
     link: float, strays: int, believed: int
 ) -> None:
     """Three equal parts in a row: one cut contradicts labels, the other is longer."""
@@ -147,7 +147,7 @@ def test_contradicted_labels_weigh_what_counting_labels_says(
     assert likeliest(problem, cuts[::-1], unasked) == 1 - believed
 
 
-def test_one_label_alone_may_lie_at_a_boundary() -> None:
+def test_one_contradicted_label_does_not_count() -> None:
     W = np.kron(np.eye(3), np.full((8, 8), 20.0))
     W[7, 8] = W[8, 7] = 1
     W[15, 16] = W[16, 15] = 2
@@ -160,7 +160,7 @@ def test_one_label_alone_may_lie_at_a_boundary() -> None:
 
 
 @pytest.mark.parametrize("second", [0.01, 0.99])
-def test_where_no_label_was_left_out_none_is_asked(second: float) -> None:
+def test_no_left_out_labels_give_no_evidence(second: float) -> None:
     """Three equal parts in a row: either cut leaves as much, so the first is as good."""
     W = np.kron(np.eye(3), np.ones((6, 6)))
     W[5, 6] = W[6, 5] = W[11, 12] = W[12, 11] = 1
@@ -172,7 +172,7 @@ def test_where_no_label_was_left_out_none_is_asked(second: float) -> None:
 
 
 @pytest.mark.parametrize("labels", [1, 4])
-def test_volumes_that_differ_tenfold_are_found(labels: int) -> None:
+def test_flow_finds_volumes_that_differ_tenfold(labels: int) -> None:
     problem, codes = blob_problem((150, 15, 150, 15), gap=5.0, labels=labels, seed=1)
     found = PARTITIONS["flow"].solve(problem).codes
     assert (found != codes).mean() < 0.05

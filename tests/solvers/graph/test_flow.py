@@ -1,4 +1,4 @@
-"""Volumes known and not: which cuts the flow takes, and the descent that moves volumes."""
+"""Balanced flow: choice of the candidate, known and unknown volumes, and the descent."""
 
 from __future__ import annotations
 
@@ -16,15 +16,10 @@ from lapwing.solvers.graph.flow import Candidate, Descent, descend, flow
 from lapwing.solvers.graph.linear import laplace
 from lapwing.solvers.graph.partition import side_by_side
 from lapwing.solvers.graph.refine import Path, diffused, walk_down
-from tests.helpers.volumes import blob_problem, dense_system, graph_problem
+from tests.helpers.volumes import blob_problem, cut_of, dense_system, graph_problem
 
 
-def cut(problem: VolumeProblem, codes: np.ndarray) -> float:
-    W = problem.graph.affinity.toarray()  # type: ignore[attr-defined]
-    return float(W[codes[:, None] != codes].sum() / 2)
-
-
-def test_a_step_that_raises_the_objective_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_descent_rejects_a_larger_objective(monkeypatch: pytest.MonkeyPatch) -> None:
     problem, codes = blob_problem(gap=9.0)
     good = problem.whole(codes)
     worse = problem.whole(np.random.default_rng(0).permutation(codes))
@@ -38,12 +33,10 @@ def test_a_step_that_raises_the_objective_is_rejected(monkeypatch: pytest.Monkey
 
 @pytest.mark.parametrize("exact", [False, True])
 @pytest.mark.parametrize("labels", [1, 3])
-def test_the_objective_is_the_cut_and_the_last_value_of_a_refinement(
-    labels: int, exact: bool
-) -> None:
+def test_objective_is_the_cut(labels: int, exact: bool) -> None:
     problem, _ = blob_problem((50, 30, 40), gap=2.0, labels=labels, exact=exact)
     partition = flow(problem)
-    assert_allclose(partition.objective, cut(problem, partition.codes))
+    assert_allclose(partition.objective, cut_of(problem, partition.codes))
     assert partition.objective == partition.history["objective"][-1]
     assert_array_equal(partition.shares.argmax(axis=1), partition.codes)
     assert_array_equal(partition.codes[problem.index], problem.codes)
@@ -51,7 +44,7 @@ def test_the_objective_is_the_cut_and_the_last_value_of_a_refinement(
         assert_array_equal(np.bincount(partition.codes), [40, 40, 40])
 
 
-def test_shares_average_the_answers_by_their_likelihood_and_the_likeliest_is_taken() -> None:
+def test_shares_are_averaged_over_candidates_by_likelihood() -> None:
     others, doubtful = 0, 0
     for seed in range(3):
         problem, _ = blob_problem(gap=1.0, seed=seed, labels=3)
@@ -83,7 +76,7 @@ def test_shares_average_the_answers_by_their_likelihood_and_the_likeliest_is_tak
 
 @pytest.mark.parametrize("labels", [1, 3])
 @pytest.mark.parametrize(("same", "n_descents"), [(-1.0, 3), (1.0, 2)])
-def test_descents_that_reach_the_same_partition_continue_as_one(
+def test_descents_with_the_same_partition_continue_as_one(
     monkeypatch: pytest.MonkeyPatch, same: float, n_descents: int, labels: int
 ) -> None:
     problem, codes = blob_problem(gap=9.0, labels=labels)
@@ -94,7 +87,7 @@ def test_descents_that_reach_the_same_partition_continue_as_one(
         assert_array_equal(each.path.codes, codes)
 
 
-def test_pairs_of_the_likeliest_candidates_alone_are_split(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_the_likeliest_candidates_are_split(monkeypatch: pytest.MonkeyPatch) -> None:
     """One loses evidence by its split and keeps its answer; then the next has its turn."""
     problem, codes = blob_problem(gap=6.0)
     rng = np.random.default_rng(0)
@@ -135,7 +128,7 @@ def test_pairs_of_the_likeliest_candidates_alone_are_split(monkeypatch: pytest.M
     assert int(np.argmin(against)) == 1
 
 
-def test_unknown_volumes_are_those_that_the_graph_suggests() -> None:
+def test_estimates_unknown_volumes() -> None:
     sizes = (90, 20, 40)
     problem, _ = blob_problem(sizes, gap=6.0)
     assert_allclose(np.bincount(flow(problem).codes), sizes, atol=2)
@@ -143,7 +136,7 @@ def test_unknown_volumes_are_those_that_the_graph_suggests() -> None:
     assert_allclose(np.bincount(equal.codes), 50, atol=1e-9)
 
 
-def test_evidence_against_a_prior_is_that_of_free_volumes() -> None:
+def test_prior_evidence_has_free_volumes() -> None:
     problem, _ = blob_problem((90, 20, 40), gap=6.0, exact=True)
     partition = flow(problem)
     assert partition.prior_evidence is not None
@@ -153,7 +146,7 @@ def test_evidence_against_a_prior_is_that_of_free_volumes() -> None:
     assert flow(replace(problem, exact=False)).prior_evidence is None
 
 
-def test_volumes_leave_every_class_room_for_a_point_without_a_label() -> None:
+def test_candidate_volumes_have_room_for_an_unlabelled_point() -> None:
     """Harmonic functions give the three labels of the second class nothing but themselves."""
     W = np.ones((9, 9)) - np.eye(9)
     W[6:] *= 1e-6
@@ -164,7 +157,7 @@ def test_volumes_leave_every_class_room_for_a_point_without_a_label() -> None:
     assert flow_module._volumes_of(problem, harmonic)[1] > 3 / 9
 
 
-def test_threads_that_share_the_candidates_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_answer_is_independent_of_the_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     problem, _ = blob_problem((40, 30, 20, 30), gap=3.0, labels=2, seed=1)
     monkeypatch.setattr(partition_module, "_SMALL", 0)
     found = []
@@ -177,7 +170,7 @@ def test_threads_that_share_the_candidates_change_nothing(monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize("limit", ["_SMALL", "_LARGE"])
-def test_few_and_very_many_points_are_descended_with_by_one_thread(
+def test_jobs_of_few_or_many_points_run_in_one_thread(
     monkeypatch: pytest.MonkeyPatch, limit: str
 ) -> None:
     problem, _ = blob_problem()
@@ -207,7 +200,7 @@ def dense_objective(problem: VolumeProblem, Q: np.ndarray, scale: Scale, tau: fl
     return float(value)
 
 
-def test_the_objective_of_a_descent_is_the_formula() -> None:
+def test_descent_objective_is_the_formula() -> None:
     problem, _ = blob_problem(gap=3.0)
     rng = np.random.default_rng(0)
     scales = [Scale(20.0, 0.6), Scale(3.0, 0.9)]
@@ -219,7 +212,7 @@ def test_the_objective_of_a_descent_is_the_formula() -> None:
     assert after.value <= dense_objective(problem, start, scales[-1], 0.4)
 
 
-def test_the_signed_form_of_two_classes_has_the_same_energy() -> None:
+def test_signed_form_of_two_classes_has_the_same_energy() -> None:
     """With q = q_2 - q_1: (1 - q'DRq / V) / 4, labels left out of both."""
     problem, codes = blob_problem((40, 40), gap=4.0)
     light = replace(problem, weights=np.full(2, 1e-12))

@@ -1,4 +1,4 @@
-"""Points in an order with neighbours near each other: the same answers, nearer in memory."""
+"""Reordered points give the same answers, and forecasts of memory hold."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def always(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry_module, "_CACHED", 0)
 
 
-def test_few_points_stay_where_they_are() -> None:
+def test_few_points_keep_their_order() -> None:
     problem, _ = blob_problem()
     ordered = in_order(problem)
     rows = np.arange(problem.n_points)
@@ -34,7 +34,7 @@ def test_few_points_stay_where_they_are() -> None:
 
 
 @pytest.mark.usefixtures("always")
-def test_points_take_all_that_is_theirs_along() -> None:
+def test_reordered_problem_is_consistent() -> None:
     problem, codes = blob_problem(gap=3.0)
     sizes = np.random.default_rng(0).integers(1, 5, problem.n_points).astype(float)
     problem = replace(problem, sizes=sizes)
@@ -58,7 +58,7 @@ def test_points_take_all_that_is_theirs_along() -> None:
 
 
 @pytest.mark.usefixtures("always")
-def test_neighbors_are_near() -> None:
+def test_order_places_neighbors_close() -> None:
     problem, _ = blob_problem(gap=3.0)
     mixed = np.random.default_rng(0).permutation(problem.n_points)
     graph = problem.graph.restrict(mixed)
@@ -72,7 +72,7 @@ def test_neighbors_are_near() -> None:
 
 
 @pytest.mark.parametrize("name", PARTITIONS)
-def test_every_method_gives_the_same_classes(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_methods_are_independent_of_the_order(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     problem, codes = blob_problem(gap=9.0)
     before = PARTITIONS[name].solve(problem)
     monkeypatch.setattr(registry_module, "_CACHED", 0)
@@ -85,7 +85,7 @@ def test_every_method_gives_the_same_classes(name: str, monkeypatch: pytest.Monk
     assert_allclose(after.objective, before.objective, rtol=1e-3)
 
 
-def test_so_does_a_refined_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_refined_answer_is_independent_of_the_order(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(0)
     truth = rng.integers(3, size=120)
     X = rng.standard_normal((120, 2)) + 4 * np.eye(3)[truth][:, :2]
@@ -102,7 +102,7 @@ def test_so_does_a_refined_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     assert_allclose(after.decision_function(X), values, atol=0.2)
 
 
-def test_points_of_hubs_stay_where_they_are() -> None:
+def test_graphs_with_hubs_keep_their_order() -> None:
     n = 3000
     star = np.zeros(n - 1, dtype=int), np.arange(1, n)
     W = sp.csr_array((np.ones(n - 1), star), shape=(n, n))
@@ -113,9 +113,7 @@ def test_points_of_hubs_stay_where_they_are() -> None:
 
 
 @pytest.mark.parametrize("large", [False, True])
-def test_the_flow_takes_no_more_memory_than_is_forecast(
-    monkeypatch: pytest.MonkeyPatch, large: bool
-) -> None:
+def test_memory_is_within_the_forecast(monkeypatch: pytest.MonkeyPatch, large: bool) -> None:
     if large:
         monkeypatch.setattr(partition_module, "_LARGE", 0)
         monkeypatch.setattr(partition_module, "COLUMNS", 4)

@@ -19,7 +19,9 @@ from tests.helpers.volumes import blob_problem, dense_system, graph_problem
 @pytest.mark.parametrize("s", [0.1, 3.0, 300.0])
 @pytest.mark.parametrize(("dtype", "tol"), [(np.float64, 1e-10), (np.float32, 1e-5)])
 @pytest.mark.parametrize("sizes", [(40, 40, 40), (70, 50)])
-def test_it_is_the_dense_solution(sizes: tuple[int, ...], s: float, dtype: Any, tol: float) -> None:
+def test_resolvent_solves_the_dense_system(
+    sizes: tuple[int, ...], s: float, dtype: Any, tol: float
+) -> None:
     problem, codes = blob_problem(sizes, dtype=dtype)
     Q = problem.whole(codes)
     A, pull, d = dense_system(problem, s)
@@ -34,7 +36,7 @@ def test_it_is_the_dense_solution(sizes: tuple[int, ...], s: float, dtype: Any, 
 
 @pytest.mark.parametrize("shift", [0.0, 0.5])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_rows_that_are_held_stay_at_0(shift: float, dtype: Any) -> None:
+def test_held_rows_are_zero(shift: float, dtype: Any) -> None:
     problem, _ = blob_problem(dtype=dtype)
     graph, held, free = problem.graph, problem.index, problem.free
     right = np.random.default_rng(0).standard_normal((problem.n_points, 3)).astype(dtype)
@@ -80,7 +82,7 @@ def test_rows_of_the_solution_sum_to_one() -> None:
     assert F.min() > 0
 
 
-def test_a_start_that_is_the_solution_takes_no_step() -> None:
+def test_solution_as_start_takes_no_iteration() -> None:
     problem, codes = blob_problem()
     Q = problem.whole(codes)
     once = resolvent(problem, Q, 5.0, tol=1e-8)
@@ -88,7 +90,7 @@ def test_a_start_that_is_the_solution_takes_no_step() -> None:
     assert once.n_iter > 0 == again.n_iter
 
 
-def test_the_energy_is_the_minimum_that_defines_it() -> None:
+def test_energy_is_the_minimum_over_values() -> None:
     problem, _ = blob_problem()
     rng = np.random.default_rng(0)
     Q = rng.dirichlet(np.ones(3), problem.n_points)
@@ -127,7 +129,7 @@ def test_scales_have_the_given_contrasts(sizes: tuple[int, ...]) -> None:
         assert contrast(problem, Q, scale.s) == pytest.approx(scale.contrast, abs=0.02)
 
 
-def test_scales_are_free_of_the_units_of_the_weights() -> None:
+def test_scales_are_independent_of_the_unit_of_weights() -> None:
     problem, codes = blob_problem(gap=3.0)
     labeled = dict(zip(problem.index.tolist(), problem.codes.tolist(), strict=True))
     W = problem.graph.affinity  # type: ignore[attr-defined]
@@ -140,7 +142,7 @@ def test_scales_are_free_of_the_units_of_the_weights() -> None:
     )
 
 
-def test_parts_that_do_not_hang_together_keep_their_contrast() -> None:
+def test_disconnected_components_keep_their_contrast() -> None:
     W = np.kron(np.eye(2), np.ones((4, 4)))
     problem = graph_problem(W, {0: 0, 4: 1}, 2)
     found, _ = scales_of_contrast(problem, problem.whole(np.repeat([0, 1], 4)), (0.3, 0.9))

@@ -229,7 +229,7 @@ def scales_of_contrast(
 
 
 def _few_columns(values: Array) -> Array:
-    """Project values (n, c) to at most `COLUMNS` columns, with about the same spread.
+    """Project values (n, c) to at most `COLUMNS` columns, with the same spread up to a factor.
 
     For two classes one column is enough, as rows sum to a constant. Random signs change sums of
     squares only by products of different classes, which have few points in common.
@@ -237,7 +237,7 @@ def _few_columns(values: Array) -> Array:
     c = values.shape[1]
     if c <= COLUMNS:
         return values[:, 1:] if c == 2 else values
-    signs = np.random.default_rng(0).choice([-1.0, 1.0], (c, COLUMNS)) / np.sqrt(COLUMNS)
+    signs = np.random.default_rng(0).choice([-1.0, 1.0], (c, COLUMNS))
     return np.asarray(values @ signs.astype(values.dtype))
 
 
