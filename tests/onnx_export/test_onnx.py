@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone, is_classifier
-from sklearn.compose import ColumnTransformer
+from sklearn.compose import ColumnTransformer, make_column_selector
 from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import TfidfVectorizer
@@ -307,14 +307,24 @@ def mixed(*, numbers: Any, texts: Any, remainder: str = "drop") -> ColumnTransfo
     imputed = make_pipeline(SimpleImputer(strategy="median"), StandardScaler())
     encoder = OneHotEncoder(handle_unknown="ignore")
     return ColumnTransformer(
-        [("texts", encoder, texts), ("gone", "drop", [1]), ("numbers", imputed, numbers)],
+        [
+            *(("texts", encoder, texts), ("gone", "drop", [1])),
+            *(("none", StandardScaler(), []), ("numbers", imputed, numbers)),
+        ],
         remainder=remainder,
     )
 
 
 @pytest.mark.parametrize("remainder", ["drop", "passthrough"])
 @pytest.mark.parametrize(
-    "numbers", [["a", "b"], slice("a", "b"), [True, True, False, False, False]]
+    "numbers",
+    [
+        *(["b", "a"], pd.Index(["a", "b"]), slice("a", "b"), slice("c")),
+        *([1, -5], slice(0, 2), slice(-5, 3, 1)),
+        *([True, True, False, False, False], np.arange(5) < 2),
+        make_column_selector(pattern="^[ab]"),
+    ],
+    ids=lambda value: type(value).__name__,
 )
 def test_mixed_columns_agree(numbers: Any, remainder: str) -> None:
     steps = mixed(numbers=numbers, texts=["color"], remainder=remainder)

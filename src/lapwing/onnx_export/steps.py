@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
@@ -88,12 +88,35 @@ def text_columns(step: BaseEstimator) -> set[int]:
         return text_columns(step.steps[0][1]) if step.steps else set()
     if isinstance(step, OneHotEncoder):
         return {j for j, values in enumerate(step.categories_) if values.dtype.kind in "OU"}
-    found: set[int] = set()
     if isinstance(step, ColumnTransformer):
-        for name, inner, _ in step.transformers_:
-            which = step._transformer_to_input_indices[name]
-            found |= {which[j] for j in text_columns(inner)}
-    return found
+        return {which[j] for inner, which in _branches(step) for j in text_columns(inner)}
+    return set()
+
+
+def _branches(step: ColumnTransformer) -> Iterator[tuple[BaseEstimator, list[int]]]:
+    """Iterate over the fitted transformers that have columns, with the positions of these."""
+    for _, inner, columns in step.transformers_:
+        which = _positions(step, columns)
+        if which and not (isinstance(inner, str) and inner == "drop"):
+            yield inner, which
+
+
+def _positions(step: ColumnTransformer, columns: Any) -> list[int]:
+    """Return the positions of columns that are given by number, name, slice or mask."""
+    positions = np.arange(step.n_features_in_)
+    names = getattr(step, "feature_names_in_", np.empty(0, str)).tolist()
+    if isinstance(columns, slice):
+        start, stop = (
+            names.index(end) if isinstance(end, str) else end
+            for end in (columns.start, columns.stop)
+        )
+        if isinstance(columns.stop, str):  # a slice of names contains its end
+            stop += 1
+        return positions[start : stop : columns.step].tolist()
+    keys = np.atleast_1d(columns)
+    if keys.dtype.kind in "OU":
+        keys = np.array([names.index(name) for name in keys.tolist()])
+    return positions[keys].tolist() if keys.size else []
 
 
 def apply_step(build: Builder, step: BaseEstimator, columns: ColumnTensors) -> ColumnTensors:
@@ -132,13 +155,9 @@ def _column_transformer(
     build: Builder, step: ColumnTransformer, columns: ColumnTensors
 ) -> ColumnTensors:
     parts, width = [], 0
-    for name, inner, _ in step.transformers_:
-        which = step._transformer_to_input_indices[name]
-        if not which or (isinstance(inner, str) and inner == "drop"):
-            continue
-        part = apply_step(
-            build, inner, ColumnTensors([columns.take(build, which)], n_columns=len(which))
-        )
+    for inner, which in _branches(step):
+        taken = ColumnTensors([columns.take(build, which)], len(which))
+        part = apply_step(build, inner, taken)
         parts.append(part.take(build, range(part.n_columns)))
         width += part.n_columns
     return ColumnTensors([build.op("Concat", *parts, axis=1)], width)
