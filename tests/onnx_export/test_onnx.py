@@ -320,7 +320,7 @@ def mixed(*, numbers: Any, texts: Any, remainder: str = "drop") -> ColumnTransfo
     "numbers",
     [
         *(["b", "a"], pd.Index(["a", "b"]), slice("a", "b"), slice("c")),
-        *([1, -5], slice(0, 2), slice(-5, 3, 1)),
+        *([1, -5], slice(0, 2), slice(1, None, -1)),
         *([True, True, False, False, False], np.arange(5) < 2),
         make_column_selector(pattern="^[ab]"),
     ],
