@@ -22,11 +22,11 @@ from lapwing import (
     LapSVC,
 )
 from lapwing._arrays import BLOCK_BYTES
-from lapwing._rows import ArrayRows, open_rows
+from lapwing._rows import open_rows
 from lapwing.estimators import prepared as points
 from lapwing.exceptions import DataChangedError
 from tests.helpers.low_density import ONE_DESCENT
-from tests.helpers.rows import SOURCES, CountedRows
+from tests.helpers.rows import SOURCES, ArrayRows, CountedRows
 
 N = 400
 

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lapwing._rows import ArrayRows
 from lapwing.graphs import row_search
 from lapwing.graphs.ann import ListPlaces, centers_of_lists
 from lapwing.graphs.row_search import RowPoints, _Search
+from tests.helpers.rows import ArrayRows
 
 faiss = pytest.importorskip("faiss", reason="faiss is not installed")
 

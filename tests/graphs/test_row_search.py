@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lapwing._rows import ArrayRows, open_rows
+from lapwing._rows import open_rows
 from lapwing.graphs import KNNGraph, build_laplacian, row_search
-from tests.helpers.rows import CountedRows
+from tests.helpers.rows import ArrayRows, CountedRows
 
 METRICS = ("euclidean", "cosine")
 

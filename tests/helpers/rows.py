@@ -10,7 +10,37 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lapwing._rows import ArrayRows, Rows
+from lapwing._rows import Rows
+
+
+@dataclass(frozen=True, eq=False)
+class ArrayRows:
+    """Rows of an array; blocks are views of it.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n, d)
+        float32 or float64.
+    """
+
+    values: Any
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        n, d = self.values.shape
+        return n, d
+
+    @property
+    def dtype(self) -> Any:
+        return self.values.dtype
+
+    def blocks(self, n_rows: int) -> Iterator[tuple[slice, Any]]:
+        for start in range(0, len(self.values), n_rows):
+            rows = slice(start, min(start + n_rows, len(self.values)))
+            yield rows, self.values[rows]
+
+    def take(self, index: Any) -> Any:
+        return self.values[index]
 
 
 def _npy(X: Any, folder: Path) -> Any:

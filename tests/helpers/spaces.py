@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from lapwing._rows import ArrayRows
 from lapwing.kernels import make_kernel
 from lapwing.spaces.base import Space
 from lapwing.spaces.full import FullKernelSpace
 from lapwing.spaces.linear import LinearSpace
 from lapwing.spaces.mapped import deformed, full_map, landmark_map
 from tests.helpers.problems import GRAPHS, affinity, laplacian, rbf
+from tests.helpers.rows import ArrayRows
 
 N, N_NEW = 14, 5
 GAMMA = 0.4

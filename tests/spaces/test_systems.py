@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lapwing._rows import ArrayRows
 from lapwing.spaces import systems
 from lapwing.spaces.full import FullKernelSpace
 from lapwing.spaces.linear import LinearSpace
 from lapwing.spaces.systems import DeformedSystem, FactoredSystem
 from tests.helpers.problems import affinity, laplacian, rbf
+from tests.helpers.rows import ArrayRows
 from tests.helpers.spaces import MAKERS, N, applied, penalty, point_weights, random
 
 C = 3

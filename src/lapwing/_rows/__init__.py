@@ -1,7 +1,6 @@
 """Points larger than memory, read in blocks of rows."""
 
 from lapwing._rows.base import (
-    ArrayRows,
     IndexedRows,
     Moments,
     PickedRows,
@@ -21,7 +20,6 @@ from lapwing._rows.parquet import ParquetRows
 from lapwing._rows.registry import as_rows, header_of, is_source, open_rows, rows_else
 
 __all__ = [
-    "ArrayRows",
     "IndexedRows",
     "Moments",
     "ParquetRows",

@@ -144,36 +144,6 @@ def rows_of(X: Any, index: Any) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class ArrayRows:
-    """Rows of an array; blocks are views of it.
-
-    Attributes
-    ----------
-    values : ndarray of shape (n, d)
-        float32 or float64.
-    """
-
-    values: Array
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        n, d = self.values.shape
-        return n, d
-
-    @property
-    def dtype(self) -> Any:
-        return self.values.dtype
-
-    def blocks(self, n_rows: int) -> Iterator[tuple[slice, Array]]:
-        for start in range(0, len(self.values), n_rows):
-            rows = slice(start, min(start + n_rows, len(self.values)))
-            yield rows, self.values[rows]
-
-    def take(self, index: Array) -> Array:
-        return self.values[index]
-
-
-@dataclass(frozen=True, eq=False)
 class ScaledRows:
     """(x - mean) / scale of each column, in the precision of the rows.
 
