@@ -295,12 +295,13 @@ def join_tables(parts: Sequence[RawTable], where: str) -> RawTable:
     else:
         parts = [part.as_columns() for part in parts]
     first, decimals = parts[0], {part.decimal for part in parts}
+    labels = [part.labels for part in parts if part.labels is not None]
     return replace(
         first,
         n=sum(part.n for part in parts),
         cells={name: join_cells([part.cells[name] for part in parts]) for name in first.cells},
         matrix=matrix,
-        labels=_join_columns([part.labels for part in parts if part.labels is not None]),
+        labels=_join_columns(labels) if labels else None,
         ids=join_arrays([part.ids for part in parts]),
         others=_join_others(parts),
         places=None,
@@ -317,9 +318,7 @@ def join_arrays(columns: Sequence[NDArray[Any] | None]) -> NDArray[Any] | None:
     return np.concatenate(known) if known else None
 
 
-def _join_columns(columns: Sequence[TextColumn]) -> TextColumn | None:
-    if not columns:
-        return None
+def _join_columns(columns: Sequence[TextColumn]) -> TextColumn:
     typed = any(column.numbers is not None for column in columns)
     return TextColumn(
         np.concatenate([column.texts for column in columns]),
@@ -330,11 +329,10 @@ def _join_columns(columns: Sequence[TextColumn]) -> TextColumn | None:
 def _join_others(parts: Sequence[RawTable]) -> dict[str, TextColumn]:
     """Concatenate columns by name; parts may lack columns kept for output only."""
     names = dict.fromkeys(name for part in parts for name in part.others)
-    joined = {
+    return {
         name: _join_columns([part.others.get(name, _blank(part.n)) for part in parts])
         for name in names
     }
-    return {name: column for name, column in joined.items() if column is not None}
 
 
 def _blank(n: int) -> TextColumn:

@@ -13,7 +13,6 @@ the numbers; other cells are kept as texts.
 
 from __future__ import annotations
 
-import codecs
 import csv
 import math
 import re
@@ -50,7 +49,6 @@ class _Layout:
     encoding: str
     separator: str
     header: int  # lines before the names
-    marked: bool = False  # whether UTF-8 has a byte order mark
     titles: bool = False  # whether some of these lines are not empty
 
 
@@ -74,14 +72,16 @@ def read_csv(source: Source, selection: Selection) -> RawTable:
         remarks.append(f"{rows} without any value left out")
     if layout.titles:
         remarks.append(f"the names of the columns are in line {layout.header + 1}")
-    if layout.encoding != "utf-8-sig":
+    if layout.encoding in ENCODING_NAMES:
         remarks.append(f"read as {ENCODING_NAMES[layout.encoding]}")
     mark = _decimal_of(raw.cells, decimal, selection)
+    # UTF-16 of either byte order is written with a byte order mark.
+    codec = "utf-16" if layout.encoding.startswith("utf-16") else layout.encoding
     return replace(
         raw,
         remarks=tuple(remarks),
         decimal=usual,
-        dialect=Dialect(layout.separator, mark, _codec_of(layout)),
+        dialect=Dialect(layout.separator, mark, codec),
     )
 
 
@@ -95,16 +95,8 @@ def _decimal_of(cells: Mapping[str, Cells], usual: str, options: ReadOptions) ->
     return "." if plain else found or usual or "."
 
 
-def _codec_of(layout: _Layout) -> str:
-    """Return the codec to write a similar file; UTF-16 gets a byte order mark."""
-    known = {"cp1252": "cp1252", "utf-8-sig": "utf-8-sig" if layout.marked else "utf-8"}
-    return known.get(layout.encoding, "utf-16")
-
-
 def _find_layout(source: Source, options: ReadOptions) -> _Layout:
     encoding = find_encoding(source, utf8_only=options.strict)
-    with source.open() as opened:
-        marked = opened.read(3) == codecs.BOM_UTF8
     asked, first, filled = SEPARATORS[options.separator], options.skip_lines or 0, []
     with open_text(source, encoding) as lines:
         for before, line in enumerate(lines):
@@ -124,7 +116,7 @@ def _find_layout(source: Source, options: ReadOptions) -> _Layout:
         place = _place_of_names([line for _, line in filled], asked)
     header, line = filled[place]
     separator = asked or max(_SEPARATORS, key=line.count)
-    return _Layout(encoding, separator, header, marked, place > 0)
+    return _Layout(encoding, separator, header, place > 0)
 
 
 def _place_of_names(lines: Sequence[str], asked: str) -> int:

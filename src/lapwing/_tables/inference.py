@@ -1,10 +1,11 @@
 """Type inference of columns: numbers, dates, categories, free text, or without information.
 
 skrub's ``Cleaner`` and ``TableVectorizer`` (0.11) were tried first on the table of
-``tests/tables/test_messy.py``. They leave "1.234,56 €", "12,5 %" and "-" as text, read 03.04.2020
-as 4 March and "00037" as 37, keep e-mail addresses and free text, and do not say why a column was
-left out. They bring pandas, matplotlib, requests and pydot, take 0.8 s to import, and their fitted
-objects need up to 25 of skrub's private types in a model file and have no form in ONNX.
+``tests/tables/test_customers.py``. They leave "1.234,56 €", "12,5 %" and "-" as text, read
+03.04.2020 as 4 March and "00037" as 37, keep e-mail addresses and free text, and do not say why a
+column was left out. They bring pandas, matplotlib, requests and pydot, take 0.8 s to import, and
+their fitted objects need up to 25 of skrub's private types in a model file and have no form in
+ONNX.
 """
 
 from __future__ import annotations

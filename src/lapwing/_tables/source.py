@@ -29,8 +29,8 @@ _SIGNATURES = (
 _ZIP = b"PK\x03\x04"
 _MEMBERS = {"xl/workbook.xml": ".xlsx", "content.xml": ".ods"}
 
+# Encodings besides UTF-8.
 ENCODING_NAMES = {
-    "utf-8-sig": "UTF-8",
     "utf-16": "UTF-16",
     "utf-16-le": "UTF-16",
     "utf-16-be": "UTF-16",
@@ -185,7 +185,7 @@ def find_encoding(source: Source, *, utf8_only: bool = False) -> str:
     Returns
     -------
     str
-        A key of `ENCODING_NAMES`.
+        utf-8, utf-8-sig with a byte order mark, or a key of `ENCODING_NAMES`.
 
     Raises
     ------
@@ -195,7 +195,8 @@ def find_encoding(source: Source, *, utf8_only: bool = False) -> str:
     with source.open() as opened:
         line = _first_damaged_line(opened, "utf-8")
         if line is None:
-            return "utf-8-sig"
+            opened.seek(0)
+            return "utf-8-sig" if opened.read(3) == codecs.BOM_UTF8 else "utf-8"
         wide = "" if utf8_only else _kind_of_utf16(opened)
         if wide and (damaged := _first_damaged_line(opened, wide)) is not None:
             raise ValueError(
