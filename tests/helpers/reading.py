@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+import scipy.io
+import scipy.sparse as sp
 import xlsxwriter
 
 from lapwing._tables import tables
@@ -21,11 +23,19 @@ def read(path: Any, **options: Any) -> Table:
 
 
 def write(path: Path, content: Any) -> Path:
-    """Write text, bytes, a frame (as Parquet) or arrays (as .npz)."""
+    """Write text, bytes, a frame, a matrix, arrays (as .npz) or the rows of a spreadsheet."""
     if isinstance(content, pl.DataFrame):
         content.write_parquet(path)
-    elif isinstance(content, dict):
-        np.savez(path, **content)
+    elif sp.issparse(content):
+        scipy.io.mmwrite(path, content)
+    elif isinstance(content, np.ndarray | dict):
+        with path.open("wb") as file:  # NumPy would append its extension to another name
+            if isinstance(content, dict):
+                np.savez(file, **content)
+            else:
+                np.save(file, content)
+    elif isinstance(content, list):
+        write_book(path, S=content)
     else:
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
     return path
@@ -54,3 +64,12 @@ def read_strictly(path: Any, label: str | None = None, **options: Any) -> Table:
     return tables.read_table(
         path, ReadOptions(label=label, **{"strict": True, "missing": False} | given)
     )
+
+
+def rows(cells: str, end: str = "\n", n: int = 30) -> str:
+    """Lines of a table; {a}, {b}, {c} are digits that repeat, {i} counts, {y} has nine labels."""
+    values = (
+        {"a": i % 7, "b": i % 5, "c": 1 + i % 4, "i": i, "y": "ab"[i % 2] if i < 9 else ""}
+        for i in range(n)
+    )
+    return "".join(cells.format(**one) + end for one in values)

@@ -12,11 +12,11 @@ from sklearn.model_selection import GridSearchCV, cross_val_score, train_test_sp
 from sklearn.svm import SVC
 
 from lapwing import LapERLSClassifier
-from lapwing._rows import ArrayRows, PickedRows, base, is_rows, open_rows
+from lapwing._rows import PickedRows, base, is_rows, open_rows
 from lapwing.datasets import make_two_moons
 from lapwing.exceptions import LapwingWarning
 from lapwing.model_selection import LabeledStratifiedKFold
-from tests.helpers.rows import CountedRows, make_parquet
+from tests.helpers.rows import ArrayRows, CountedRows, make_parquet
 
 VALUES = np.random.default_rng(0).standard_normal((53, 4))
 

@@ -11,7 +11,6 @@ import polars as pl
 import pytest
 
 from lapwing._rows import (
-    ArrayRows,
     PickedRows,
     Rows,
     blocks_of,
@@ -23,7 +22,8 @@ from lapwing._rows import (
 from lapwing._rows.registry import FORMATS, as_rows, is_source
 from lapwing.exceptions import DataChangedError, LapwingWarning
 from tests.helpers.members import check_examples
-from tests.helpers.rows import SOURCES, make_parquet, make_zarr
+from tests.helpers.reading import write
+from tests.helpers.rows import SOURCES, ArrayRows, make_parquet, make_zarr
 
 X = np.random.default_rng(0).standard_normal((53, 4))
 CHANGING = [name for name in SOURCES if name != "rows"]
@@ -151,7 +151,7 @@ def test_nulls_are_nan_and_booleans_numbers(tmp_path: Path) -> None:
     np.testing.assert_array_equal(taken, [[1, 1], [np.nan, 0], [3, 1]])
 
 
-def test_what_is_no_mapping_of_a_file_is_an_array(tmp_path: Path) -> None:
+def test_other_arrays_are_not_read_from_files(tmp_path: Path) -> None:
     X.tofile(tmp_path / "X.bin")
     private = np.memmap(tmp_path / "X.bin", dtype=np.float64, mode="c", shape=X.shape)
     mapped = np.memmap(tmp_path / "X.bin", dtype=np.float64, mode="r", shape=X.shape)
@@ -163,7 +163,7 @@ def test_what_is_no_mapping_of_a_file_is_an_array(tmp_path: Path) -> None:
     assert as_rows(mapped) is None
 
 
-def test_what_was_written_through_a_mapping_is_read(tmp_path: Path) -> None:
+def test_values_written_through_a_mapping_are_read(tmp_path: Path) -> None:
     mapped = np.memmap(tmp_path / "X.bin", dtype=np.float64, mode="w+", shape=X.shape)
     mapped[:] = X
     rows = as_rows(mapped)
@@ -171,93 +171,54 @@ def test_what_was_written_through_a_mapping_is_read(tmp_path: Path) -> None:
     np.testing.assert_array_equal(rows.take(np.arange(53)), X)
 
 
-def _frames(source: str, *frames: dict[str, Any]) -> Any:
-    """Write a Parquet file for each frame, and return the path of `source`."""
-
-    def write(folder: Path) -> Path:
-        for k, columns in enumerate(frames, start=1):
-            pl.DataFrame(columns).write_parquet(folder / f"{k}.parquet")
-        return folder / source
-
-    return write
-
-
-def _missing_of_a_list(folder: Path) -> Any:
-    return [_frames("1.parquet", {"a": [1.0]})(folder), folder / "2.parquet"]
-
-
-def _archive(folder: Path) -> Any:
-    np.savez(folder / "X.npz", X)
-    return (folder / "X.npz").rename(folder / "X.npy")
-
-
-def _written(name: str, text: bytes) -> Any:
-    def write(folder: Path) -> Path:
-        (folder / name).write_bytes(text)
-        return folder / name
-
-    return write
-
-
-def _saved(values: Any) -> Any:
-    def save(folder: Path) -> Path:
-        np.save(folder / "X.npy", values)
-        return folder / "X.npy"
-
-    return save
+_NONE, _A = FileNotFoundError, pl.DataFrame({"a": [1.0]})
+_AB, _TEXT = _A.with_columns(b=1.0), pl.DataFrame({"a": ["x"]})
+# Files, what of them is opened, with which columns, and the error.
+WRONG: list[tuple[dict[str, Any], Any, Any, Any, str]] = [
+    ({}, "no.npy", None, _NONE, r"There is no .*no\.npy\. X as a path"),
+    ({}, "no*.parquet", None, _NONE, "No file matches"),
+    ({}, "", None, ValueError, "is not a Zarr array"),
+    ({"X.csv": b"1,2"}, "X.csv", None, ValueError, r"X\.csv cannot be read as X in blocks\. Give .*"
+        "or read the file into memory, for example by"),
+    ({"X.npy": b"1,2"}, "X.npy", None, ValueError, "it does not begin as NumPy's files do"),
+    ({"X.npy": np.array([[{}]])}, "X.npy", None, ValueError, "numbers: it holds Python objects"),
+    ({"X.npy": np.zeros(3)}, "X.npy", None, ValueError, r"shape \(3,\): X needs rows and columns"),
+    ({"X.npy": np.zeros((0, 3))}, "X.npy", None, ValueError, r"shape \(0, 3\): X needs rows"),
+    ({"X.npy": np.array([["a"]])}, "X.npy", None, ValueError, "type <U1, but points must be num"),
+    ({"X.npy": {"a": X}}, "X.npy", None, ValueError, r"X\.npy holds several arrays, like an \.npz"),
+    ({"X.npy": X}, "X.npy", ["a"], ValueError, "columns= chooses columns of Parquet files"),
+    ({"X.parquet": b"1,2"}, "X.parquet", None, ValueError, "is not a readable Parquet file"),
+    ({"1.parquet": _A.head(0)}, "1.parquet", None, ValueError, "has 0 rows and 1 columns"),
+    ({"1.parquet": _TEXT}, "1.parquet", None, ValueError,
+        "Column 'a' of .* has the type String, but points must be"),
+    ({"1.parquet": _A, "2.parquet": _AB[["b"]]}, "*.parquet", None, ValueError,
+        r"2\.parquet has no column 'a', and all files of X need it"),
+    ({"1.parquet": _A, "2.parquet": _AB}, "*.parquet", None, ValueError,
+        r"2\.parquet has a column 'b', which .*1\.parquet does not"),
+    ({"1.parquet": _A}, ["1.parquet", "2.parquet"], None, _NONE, r"There is no .*2\.parquet\. X"),
+    ({"1.parquet": _A}, "1.parquet", "ab", ValueError, r"must be a list of names: \['ab'\]"),
+    ({"1.parquet": _A}, "1.parquet", ["c"], ValueError, "no column 'c', .* columns are 'a'"),
+    ({"1.parquet": _A}, "1.parquet", ["a", "a"], ValueError, r"repeats a name\. Name each"),
+    ({}, "no.parquet", ["a"], _NONE, r"There is no .*no\.parquet\. X as a path"),
+]  # fmt: skip
 
 
-def _flat_zarr(folder: Path) -> Any:
-    return make_zarr(X[:, 0][:, None, None], folder)
-
-
-@pytest.mark.parametrize(
-    ("make", "error", "words"),
-    [
-        (lambda folder: folder / "no.npy", FileNotFoundError, "There is no .*no.npy. X as a path"),
-        (lambda folder: folder / "no*.parquet", FileNotFoundError, "No file matches"),
-        (lambda folder: 3, ValueError, "int is not a source of rows. Give a .npy file"),
-        (_written("X.csv", b"1,2"), ValueError, "X.csv cannot be read as X in blocks. Give"),
-        (_written("X.csv", b"1,2"), ValueError, "or read the file into memory, for example by"),
-        (
-            _written("X.npy", b"1,2"),
-            ValueError,
-            "of numbers: it does not begin as NumPy's files do.",
-        ),
-        (_saved(np.array([[{}]])), ValueError, "of numbers: it holds Python objects, and not"),
-        (_written("X.parquet", b"1,2"), ValueError, "is not a readable Parquet file"),
-        (_saved(np.zeros(3)), ValueError, r"array of shape \(3,\): X needs rows and columns"),
-        (_saved(np.zeros((0, 3))), ValueError, r"array of shape \(0, 3\): X needs rows"),
-        (_saved(np.array([["a"]])), ValueError, "values of type <U1, but points must be numbers"),
-        (
-            _frames("1.parquet", {"a": ["x"]}),
-            ValueError,
-            "Column 'a' of .* has the type String, but points must be",
-        ),
-        (
-            _frames("*.parquet", {"a": [1.0]}, {"b": [1.0]}),
-            ValueError,
-            "2.parquet has no column 'a', and all files of X need it",
-        ),
-        (
-            _frames("*.parquet", {"a": [1.0]}, {"a": [1.0], "b": [1.0]}),
-            ValueError,
-            "2.parquet has a column 'b', which .*1.parquet does not",
-        ),
-        (_missing_of_a_list, FileNotFoundError, "There is no .*2.parquet. X as a path"),
-        (_archive, ValueError, "X.npy holds several arrays, like an .npz file"),
-        (
-            _frames("1.parquet", {"a": np.empty(0)}),
-            ValueError,
-            "has 0 rows and 1 columns",
-        ),
-        (lambda folder: folder, ValueError, "is not a Zarr array"),
-        (_flat_zarr, ValueError, r"has the shape \(53, 1, 1\): X needs rows and columns"),
-    ],
-)
-def test_what_cannot_be_read_is_reported(make: Any, error: Any, words: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("contents", "source", "columns", "error", "words"), WRONG)
+def test_sources_that_cannot_be_read_are_reported(
+    contents: Any, source: Any, columns: Any, error: Any, words: str, tmp_path: Path
+) -> None:
+    for name, content in contents.items():
+        write(tmp_path / name, content)
+    opened = tmp_path / source if isinstance(source, str) else [tmp_path / one for one in source]
     with pytest.raises(error, match=words):
-        open_rows(make(tmp_path))
+        open_rows(opened, columns=columns)
+
+
+def test_other_objects_are_no_sources(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"int is not a source of rows\. Give a \.npy file"):
+        open_rows(3)
+    with pytest.raises(ValueError, match=r"has the shape \(53, 1, 1\): X needs rows and columns"):
+        open_rows(make_zarr(X[:, :1][:, :, None], tmp_path))
 
 
 def test_files_whose_numbers_are_not_in_order_are_reported(tmp_path: Path) -> None:
@@ -275,48 +236,16 @@ def test_files_whose_numbers_are_not_in_order_are_reported(tmp_path: Path) -> No
     assert open_rows(tmp_path).shape == (2, 1)
 
 
-@pytest.mark.parametrize(
-    ("make", "columns", "error", "words"),
-    [
-        (
-            _frames("1.parquet", {"ab": [1.0]}),
-            "ab",
-            ValueError,
-            r"must be a list of names: \['ab'\]",
-        ),
-        (
-            _frames("1.parquet", {"a": [1.0]}),
-            ["c"],
-            ValueError,
-            "no column 'c', .* columns are 'a'",
-        ),
-        (_frames("1.parquet", {"a": [1.0]}), ["a", "a"], ValueError, "repeats a name. Name each"),
-        (_saved(X), ["a"], ValueError, "columns= chooses columns of Parquet files"),
-        (
-            _frames("no.parquet"),
-            ["a"],
-            FileNotFoundError,
-            r"There is no .*no\.parquet. X as a path",
-        ),
-    ],
-)
-def test_wrong_columns(make: Any, columns: Any, error: Any, words: str, tmp_path: Path) -> None:
-    with pytest.raises(error, match=words):
-        open_rows(make(tmp_path), columns=columns)
-
-
-def test_which_files_a_name_means(tmp_path: Path) -> None:
+def test_brackets_are_no_pattern_and_hidden_files_are_left_out(tmp_path: Path) -> None:
     # Brackets in the name of a file are no pattern, and hidden files of a folder are left out.
-    path = _frames("1.parquet", {"a": [1.0]})(tmp_path).rename(tmp_path / "part[1].parquet")
+    path = write(tmp_path / "part[1].parquet", _A)
     (tmp_path / "._1.parquet").write_bytes(b"resource")
     assert open_rows(path).shape == open_rows(tmp_path).shape == (1, 1)
 
 
 def test_a_damaged_parquet_file_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "X.parquet"
-    pl.DataFrame({"a": np.random.default_rng(0).normal(size=100)}).write_parquet(path)
-    damaged = bytearray(path.read_bytes())
-    damaged[30:400] = bytes(370)
-    path.write_bytes(damaged)
+    content = write(path, pl.DataFrame({"a": X.ravel()})).read_bytes()
+    path.write_bytes(content[:30] + bytes(370) + content[400:])
     with pytest.raises(ValueError, match=r"X\.parquet is not a readable Parquet file"):
-        open_rows(path).take(np.arange(100))
+        open_rows(path).take(np.arange(X.size))

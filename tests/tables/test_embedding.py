@@ -15,10 +15,9 @@ from sklearn.preprocessing import StandardScaler
 from lapwing._tables import embedding
 from lapwing._tables.embedding import Embedder, Encoder, VectorStore, store_beside
 from lapwing._tables.encoders import EncodedReading
-from lapwing._tables.options import ReadOptions
 from lapwing._tables.preprocessing import preprocess
-from lapwing._tables.tables import read_table
 from lapwing.exceptions import LapwingWarning
+from tests.helpers.reading import read, write
 
 READING = EncodedReading("note", "f")
 TEXTS = ["b", "", "a", "ccc", "a", "b"]
@@ -79,58 +78,46 @@ def failing(texts: list[str]) -> Any:
     return letters(texts)
 
 
-def centred(texts: list[str]) -> Any:
-    return letters(texts) - letters(texts).mean(axis=0)
-
-
 def together(texts: list[str]) -> Any:
     if len(texts) > 1:
         raise MemoryError
     return letters(texts)
 
 
-def ragged(texts: list[str]) -> Any:
-    return [[1.0] * (1 + len(text)) for text in texts]
+def wide(texts: list[str]) -> Any:
+    return np.ones((len(texts), 2 + ("ccc" in texts)))
 
 
-def hole(texts: list[str]) -> Any:
-    return np.where([[text == "ccc", False] for text in texts], np.nan, 1.0)
+_ALONE = "gives row 1 of 'note' another vector alone than among 2 texts"
+# Encoders, called with two texts at a time, and errors.
+INVALID: dict[str, tuple[Callable[[list[str]], Any], str]] = {
+    "error": (failing, r"--encoder f fails at row 4 of 'note' \('ccc'\): RuntimeError: no such"),
+    "together": (together, r"fails at 2 texts of 'note' together, from row 1 on.*: MemoryError\.$"),
+    "NaN": (lambda texts: np.where([[text == "ccc", False] for text in texts], np.nan, 1.0),
+        r"NaN, or numbers beyond 1e\+15, for row 4 of 'note'"),
+    "rows": (lambda texts: letters(texts)[1:], r"shape \(2, d\) for 2 texts: shape \(1, 3\)\."),
+    "one number": (lambda texts: letters(texts)[:, 0], r"2 texts: shape \(2,\)\. Return one"),
+    "no number": (lambda texts: letters(texts)[:, :0], r"shape \(2, 0\)"),
+    "None": (lambda texts: None, r"for 2 texts: shape \(\)\."),
+    "text": (lambda texts: np.array([[t] for t in texts]), r"no array of numbers.*: type <U1\."),
+    "complex": (lambda texts: letters(texts).astype(complex), r"type complex128\."),
+    "object": (lambda texts: letters(texts).astype(object), r"type object\."),
+    "sparse": (lambda texts: sp.csr_array(letters(texts)), r": a csr_array\."),
+    "ragged": (lambda texts: [[1.0] * (1 + (text == "b")) for text in texts], r": a list\."),
+    "centred": (lambda texts: letters(texts) - letters(texts).mean(axis=0), f"{_ALONE}, so vec"),
+    "truncated": (lambda texts: letters(texts)[:, : len(texts)], _ALONE),
+    "random": (lambda texts: np.random.default_rng().normal(size=(len(texts), 3)),
+        "Fit or seed the encoder once"),
+    "width": (wide, "vectors of 3 numbers from row 4 of 'note' on, and of 2 before"),
+}  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("function", "message"),
-    [
-        (failing, r"--encoder f fails at row 4 of 'note' \('ccc'\): RuntimeError: no such"),
-        (together, r"fails at 2 texts of 'note' together, from row 1 on.*: MemoryError\.$"),
-        (hole, r"NaN, or numbers beyond 1e\+15, for row 4 of 'note'"),
-        (lambda texts: letters(texts)[1:], r"of shape \(2, d\) for 2 texts: shape \(1, 3\)\."),
-        (lambda texts: letters(texts)[:, 0], r"for 2 texts: shape \(2,\)\. Return one"),
-        (lambda texts: letters(texts)[:, :0], r"shape \(2, 0\)"),
-        (lambda texts: None, r"for 2 texts: shape \(\)\."),
-        (lambda texts: np.array([[text] for text in texts]), r"no array of numbers.*: type <U1\."),
-        (lambda texts: letters(texts).astype(complex), r"type complex128\."),
-        (lambda texts: letters(texts).astype(object), r"type object\."),
-        (lambda texts: sp.csr_array(letters(texts)), r": a csr_array\."),
-        (centred, r"gives row 1 of 'note' another vector alone than among 2 texts, so vec"),
-        (
-            lambda texts: letters(texts)[:, : len(texts)],
-            r"gives row 1 of 'note' another vector alone than among 2 texts",
-        ),
-        (
-            lambda texts: np.random.default_rng().normal(size=(len(texts), 3)),
-            r"Fit or seed the encoder once",
-        ),
-        (ragged, r": a list\."),
-        (
-            lambda texts: np.ones((len(texts), 2 + ("ccc" in texts))),
-            r"vectors of 3 numbers from row 4 of 'note' on, and of 2 before",
-        ),
-    ],
-)
+@pytest.mark.parametrize("case", INVALID)
 def test_invalid_vectors_are_reported_with_their_row(
-    function: Any, message: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    case: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(embedding, "_CALL", 3 if function is ragged else 2)
+    function, message = INVALID[case]
+    monkeypatch.setattr(embedding, "_CALL", 2)
     with pytest.raises(ValueError, match=message) as error:
         vectors(function, TEXTS, VectorStore(tmp_path / "v.npz", "digest"))
     assert "\n" not in str(error.value)
@@ -175,45 +162,31 @@ def test_a_text_that_was_encoded_is_not_again(tmp_path: Path, store: VectorStore
     assert function.seen == [*ONCE, "ab", *ONCE]
 
 
-def cut(path: Path) -> None:
-    path.write_bytes(path.read_bytes()[:-40])
+def flipped(content: bytes, parts: Any) -> bytes:
+    at = content.index(np.float32(3).tobytes())
+    return content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :]
 
 
-def flip(path: Path) -> None:
-    content = bytearray(path.read_bytes())
-    place = content.index(np.float32(3).tobytes())
-    content[place] ^= 1
-    path.write_bytes(bytes(content))
+# Contents of a damaged file, by the bytes and the arrays of a file.
+DAMAGES: dict[str, Callable[[bytes, dict[str, Any]], Any]] = {
+    "cut": lambda content, parts: content[:-40],
+    "flipped": flipped,
+    "pickled": lambda content, parts: np.array([object()]),
+    "NaN": lambda content, parts: parts | {"vectors": parts["vectors"] * np.nan},
+    "short": lambda content, parts: parts | {"keys": parts["keys"][:1]},
+}
 
 
-def pickled(path: Path) -> None:
-    np.save(path.with_suffix(".npy"), np.array([object()]), allow_pickle=True)
-    path.with_suffix(".npy").replace(path)
-
-
-def changed(path: Path, change: Callable[[dict[str, Any]], Any]) -> None:
-    with np.load(path) as held:
-        parts = dict(held)
-    change(parts)
-    np.savez(path, **parts)
-
-
-def holed(path: Path) -> None:
-    changed(path, lambda parts: parts["vectors"].fill(np.nan))
-
-
-def shortened(path: Path) -> None:
-    changed(path, lambda parts: parts.update(keys=parts["keys"][:1]))
-
-
-@pytest.mark.parametrize("damage", [cut, flip, pickled, holed, shortened])
+@pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_file_is_made_again(
-    damage: Callable[[Path], None], store: VectorStore, caplog: pytest.LogCaptureFixture
+    damage: str, store: VectorStore, caplog: pytest.LogCaptureFixture
 ) -> None:
     function = Counting()
     vectors(function, TEXTS, store)
     whole = store.path.read_bytes()
-    damage(store.path)
+    with np.load(store.path) as held:
+        parts = dict(held)
+    write(store.path, DAMAGES[damage](whole, parts))
     np.testing.assert_array_equal(vectors(function, TEXTS, store), letters(TEXTS))
     assert function.seen == ONCE * 2
     assert store.path.read_bytes() == whole
@@ -271,9 +244,7 @@ def test_vectors_are_a_block_beside_the_others(tmp_path: Path) -> None:
     for k in range(40):
         words = " ".join(rng.choice(["ab", "ba", "aa", "b"], 6))
         lines.append(f"{rng.normal():.3f},{'uv'[k % 2]},{words} {k},{'pq'[k % 2] if k < 4 else ''}")
-    path = tmp_path / "t.csv"
-    path.write_text("\n".join(lines))
-    table = read_table(path, ReadOptions(label="y", encoder="f"))
+    table = read(write(tmp_path / "t.csv", "\n".join(lines)), encoder="f")
     assert table.features.kinds == ("numeric", "categorical", "encoded")
     assert table.features.legible == ["note"]
     features = embedder(letters).embed(table.features)
@@ -295,9 +266,7 @@ def test_vectors_are_a_block_beside_the_others(tmp_path: Path) -> None:
 
 
 def test_a_name_of_two_columns_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "t.csv"
     rows = "\n".join(f"a b c d{k},{k}.5,{'pq'[k % 2] if k < 4 else ''}" for k in range(12))
-    path.write_text(f"note,note [1],y\n{rows}")
-    table = read_table(path, ReadOptions(label="y", encoder="f"))
+    table = read(write(tmp_path / "t.csv", f"note,note [1],y\n{rows}"), encoder="f")
     with pytest.raises(ValueError, match=r"such as 'note \[1\]'\. Rename it"):
         embedder(letters).embed(table.features)

@@ -87,19 +87,17 @@ def test_functions_are_taken_as_they_are() -> None:
         ("folder", "the folder has no modules.json"),
         ("a b:c", "no such folder"),
         ("features:", "no such folder"),
+        (3, "3 is neither a function nor a name"),
     ],
 )
-def test_what_cannot_be_found_is_reported(given: str, message: str, here: Path) -> None:
+def test_encoders_that_cannot_be_found_are_reported(
+    given: object, message: str, here: Path
+) -> None:
     (here / "broken.py").write_text("1 / 0", encoding="utf-8")
     (here / "needy.py").write_text("import not_there_at_all", encoding="utf-8")
     (here / "folder").mkdir()
     with pytest.raises(ValueError, match=message):
         find_encoder(given, here=True)
-
-
-def test_neither_function_nor_name() -> None:
-    with pytest.raises(ValueError, match="3 is neither a function nor a name"):
-        find_encoder(3)
 
 
 def test_checking_imports_nothing(here: Path) -> None:

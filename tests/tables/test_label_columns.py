@@ -1,81 +1,141 @@
-"""Label columns as programs write them: what is no label, and which labels are the same."""
+"""Label columns as programs write them: which rows have no label, and which labels are one."""
 
 from __future__ import annotations
 
 import re
-import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from lapwing._tables.options import ReadOptions
-from lapwing._tables.tables import Table, read_table
+from lapwing._tables.tables import Table
 from lapwing.exceptions import LapwingWarning
+from tests.helpers import reading
+from tests.helpers.reading import read_strictly, write
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:.*only one row has the label"),
+    pytest.mark.filterwarnings("ignore:.*every row has a label"),
+]
+
+
+def column(labels: list[str], truth: list[str] | None = None) -> str:
+    """Write a table with these labels, and true labels."""
+    cells = enumerate(zip(labels, truth or [""] * len(labels), strict=True))
+    return "x,y,t\n" + "".join(f"{(i * 7) % 5}.5,{y},{t}\n" for i, (y, t) in cells)
 
 
 def read(folder: Path, *labels: list[str], truth: list[str] | None = None, **options: Any) -> Table:
-    """A file for each list of labels, with numbers beside them."""
-    paths = []
-    for number, column in enumerate(labels):
-        known = truth or [""] * len(column)
-        rows = [
-            f"{(i * 7) % 5}.5,{y},{t}" for i, (y, t) in enumerate(zip(column, known, strict=True))
-        ]
-        paths.append(folder / f"t{number}.csv")
-        paths[-1].write_text("x,y,t\n" + "\n".join(rows) + "\n", encoding="utf-8")
-    options = {"drop": ("t",)} | options if truth is None else {"truth": "t"} | options
-    return read_table(paths, ReadOptions(label="y", **options))
+    """Read a file for each list of labels, with numbers beside them."""
+    paths = [write(folder / f"t{k}.csv", column(one, truth)) for k, one in enumerate(labels)]
+    roles: dict[str, Any] = {"drop": ("t",)} if truth is None else {"truth": "t"}
+    return reading.read(paths, **roles | options)
 
 
-@pytest.fixture(autouse=True)
-def _single_labels_are_meant() -> Any:
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", ".*only one row has the label")
-        warnings.filterwarnings("ignore", ".*every row has a label")
-        yield
+# R's write.csv writes NA, pandas NaN, databases NULL.
+_WORDS = [*("", " ", "NA", "NaN", "nan", "N/A", "n/a", "#N/A", "#NV"),
+          *("NULL", "null", "None", "<NA>", "NaT")]  # fmt: skip
+_NONE = len(_WORDS)
+_LONG = "9" * 23
+
+
+@pytest.mark.filterwarnings("ignore:.*differ only in capitals")
+@pytest.mark.filterwarnings("ignore:.*1 of . rows have the label")
+@pytest.mark.parametrize("strict", [True, False])
+@pytest.mark.parametrize(
+    ("labels", "options", "y", "marker"),
+    [
+        (["a", "b", *_WORDS, "a"], {}, ["a", "b", *[""] * _NONE, "a"], ""),
+        (["1", "2", *_WORDS, "1"], {}, [1, 2, *[-1] * _NONE, 1], -1),
+        (["3", "", "12", "3"], {}, [3, -1, 12, 3], -1),
+        (["-1", "1", "", "-1"], {}, [-1, 1, -2, -1], -2),
+        (["1.0", "2.0", ""], {}, [1, 2, -1], -1),
+        (["007", "7", ""], {}, ["007", "7", ""], ""),
+        (["1", "1.0", "2", ""], {}, [1, 1, 2, -1], -1),
+        (["a", "1", " "], {}, ["a", "1", ""], ""),
+        ([_LONG, "1", ""], {}, [_LONG, "1", ""], ""),
+        (["inf", "1", ""], {}, ["inf", "1", ""], ""),
+        (["1_0", "2", "", "2"], {}, ["1_0", "2", "", "2"], ""),
+        # Words that are classes; in half of the rows only if the user says so.
+        *((["a", w, "", "a"], {}, ["a", w, "", "a"], "") for w in ("none", "Na", "-", "?")),
+        *((["a", w, "", "a"], {}, ["a", w, "", "a"], "") for w in ("unknown", "missing")),
+        (["NA", "DE", "", "NA"], {"unlabeled": ("",)}, ["NA", "DE", "", "NA"], ""),
+        (["a", "none", "", "none"], {"unlabeled": ("",)}, ["a", "none", "", "none"], ""),
+        # Markers of the user take no other class with them.
+        (["a", "?", "b", ""], {"unlabeled": ("?",)}, ["a", "", "b", ""], ""),
+        (["0", "-1", "1", "-1.0"], {"unlabeled": ("-1",)}, [0, -1, 1, -1], -1),
+        (["a", "-1", "b", "-1.5"], {"unlabeled": ("-1",)}, ["a", "", "b", "-1.5"], ""),
+        (["00", "0", "01", "02"], {"unlabeled": ("0",)}, ["00", "", "01", "02"], ""),
+        (["00", "0", "0.0", "01"], {"unlabeled": ("0",)}, ["00", "", "", "01"], ""),
+        (["1_0", "10", "a", "b"], {"unlabeled": ("10",)}, ["1_0", "", "a", "b"], ""),
+        (["-1", "-1.0", "a", "b"], {"unlabeled": ("-1",)}, ["", "", "a", "b"], ""),
+        (["NA", "-1", "a", "b"], {"unlabeled": ("-1",)}, ["", "", "a", "b"], ""),
+        (["1e1", "10", "a", "b"], {"unlabeled": ("10",)}, ["", "", "a", "b"], ""),
+    ],
+)
+def test_codes_labels(
+    tmp_path: Path, labels: list[str], options: Any, y: list[Any], marker: Any, strict: bool
+) -> None:
+    table = read(tmp_path, labels, strict=strict, **options)
+    assert table.y.tolist() == y
+    assert table.unlabeled == marker
+    assert table.labeled.tolist() == [value != marker for value in y]
 
 
 @pytest.mark.parametrize("strict", [True, False])
-def test_missing_values_are_no_classes(tmp_path: Path, strict: bool) -> None:
-    # R's write.csv writes NA, pandas NaN, databases NULL.
-    words = [
-        "",
-        " ",
-        *["NA", "NaN", "nan", "N/A", "n/a", "#N/A", "#NV", "NULL", "null", "None", "<NA>", "NaT"],
-    ]
-    n = len(words)
-    table = read(tmp_path, ["a", "b", *words, "a"], strict=strict)
-    assert table.labeled.tolist() == [True, True, *[False] * n, True]
-    assert table.y.tolist() == ["a", "b", *[""] * n, "a"]
-    numbers = read(tmp_path, ["1", "2", *words, "1"], strict=strict)
-    assert numbers.y.tolist() == [1, 2, *[-1] * n, 1]
-    targets = read(tmp_path, ["1.5", "2", *words, "-1"], strict=strict, regression=True)
-    np.testing.assert_array_equal(targets.y, [1.5, 2, *[np.nan] * n, -1])
-    assert targets.labeled.tolist() == table.labeled.tolist()
-    assert isinstance(targets.unlabeled, float)
+def test_codes_targets(tmp_path: Path, strict: bool) -> None:
+    table = read(tmp_path, ["1.5", "2", *_WORDS, "-1"], strict=strict, regression=True)
+    np.testing.assert_array_equal(table.y, [1.5, 2, *[np.nan] * _NONE, -1])
+    assert table.labeled.tolist() == [True, True, *[False] * _NONE, True]
+    assert table.numeric
 
 
-def test_words_that_are_classes(tmp_path: Path) -> None:
-    for word in ("none", "Na", "-", "unknown", "missing", "?"):
-        told = re.escape(f"1 of 4 rows have the label {word!r}")
-        with pytest.warns(LapwingWarning, match=told):
-            assert read(tmp_path, ["a", word, "", "a"]).y.tolist() == ["a", word, "", "a"]
-        # From half of the rows on it is an error, unless the user says that blanks alone mean none.
-        refused = rf"2 of 4 rows have the label {re.escape(repr(word))}, .* add --unlabeled "
-        with pytest.raises(ValueError, match=refused):
-            read(tmp_path, ["a", word, "", word])
-        assert read(tmp_path, ["a", word, "", word], unlabeled=("",)).y.tolist()[1] == word
+@pytest.mark.parametrize("word", ["none", "Na", "-", "unknown", "missing", "?"])
+def test_words_that_look_like_none_are_reported(tmp_path: Path, word: str) -> None:
+    told = re.escape(repr(word))
+    with pytest.warns(LapwingWarning, match=f"1 of 4 rows have the label {told}, which counts as"):
+        read(tmp_path, ["a", word, "", "a"])
+    with pytest.raises(ValueError, match=f"2 of 4 rows have the label {told}, .* add --unlabeled "):
+        read(tmp_path, ["a", word, "", word])
+
+
+def test_labels_of_two_files_are_coded_together(tmp_path: Path) -> None:
+    table = read(tmp_path, ["1", "2", "", "1"], ["1.0", "2.0", "", "1.00"])
+    assert table.y.tolist() == [1, 2, -1, 1] * 2
+    words = read(tmp_path, ["1", "x", "", "1"], ["1.0", "x", "", "2.0"])
+    assert words.y.tolist() == ["1", "x", "", "1", "1", "x", "", "2.0"]
+
+
+@pytest.mark.parametrize(
+    ("labels", "truth", "options", "coded"),
+    [
+        (["a", "b", "", "NA"], ["a", "b", "NaN", "NA"], {}, ["a", "b", "", ""]),
+        (["1", "2", "", ""], ["1.0", "2", "NA", "2.0"], {}, [1, 2, -1, 2]),
+        (["1.5", "2", "", ""], ["1.5", "2", "NA", "7"], {"regression": True}, [1.5, 2, np.nan, 7]),
+        (
+            ["NA", "DE", "", "NA"],
+            ["NA", "DE", "NA", ""],
+            {"unlabeled": ("",)},
+            ["NA", "DE", "NA", ""],
+        ),
+    ],
+)
+def test_codes_truth_as_labels(
+    tmp_path: Path, labels: list[str], truth: list[str], options: Any, coded: list[Any]
+) -> None:
+    found = read(tmp_path, labels, truth=truth, **options).truth
+    assert found is not None
+    np.testing.assert_array_equal(found, np.array(coded, dtype=found.dtype))
+
+
+_GRADES = [f"{75 + (53 * i) % 271}.0" for i in range(37)] + ["75.0", "128.0", "181.0"]
 
 
 @pytest.mark.parametrize(
     ("labels", "described"),
     [
-        (
-            [f"{75 + (53 * i) % 271}.0" for i in range(37)] + ["75.0", "128.0", "181.0"],
-            "the 40 labels are 37 different whole numbers",
-        ),
+        (_GRADES, "the 40 labels are 37 different whole numbers"),
         (
             [str(18 + (7 * i) % 71) for i in range(200)],
             "the 200 labels are 71 different whole numbers",
@@ -88,71 +148,42 @@ def test_words_that_are_classes(tmp_path: Path) -> None:
             [*(str(100 + 0.25 * i) for i in range(20)), "oops"],
             "20 of the 21 different labels are numbers, and 'oops' is not",
         ),
+        *(
+            (labels, "")
+            for labels in (
+                ["1.0", "2.0", "3.0"] * 5,
+                [str(i) for i in range(12)],
+                [str(i) for i in range(100)],
+                [str(100 + (37 * i) % 101) for i in range(12)] * 5,
+                [f"p{100 + (37 * i) % 101}" for i in range(12)],
+                ["1a", "2a", "3b"] * 4,
+                [f"{i}a" for i in range(12)],
+            )
+        ),
     ],
 )
-def test_amounts_are_asked_about_unless_the_method_says_what_they_are(
+def test_asks_whether_amounts_are_classes(
     tmp_path: Path, labels: list[str], described: str
 ) -> None:
-    told = re.escape(
-        f"label column 'y': {described}, and each counts as a class. If they are quantities, name "
-        "a method that predicts numbers: --method laprls-regressor."
-    )
-    asked = rf"{re.escape(described)}\. Are they "
-    asked += (
-        r"numbers to predict, or names of classes\?\nFor numbers, add --method laprls-regressor\.\n"
-        r"For classes, add --method laperls\."
+    labels = [*labels, "", ""]
+    if not described:
+        assert not read(tmp_path, labels, regression=None).numeric
+        return
+    described = re.escape(described)
+    asked = (
+        rf"{described}\. Are they numbers to predict, or names of classes\?\n"
+        r"For numbers, add --method laprls-regressor\.\nFor classes, add --method laperls\."
     )
     with pytest.raises(ValueError, match=asked):
-        read(tmp_path, [*labels, "", ""], regression=None)
+        read(tmp_path, labels, regression=None)
     if "oops" not in labels:
-        assert read(tmp_path, [*labels, "", ""], regression=True).numeric
+        assert read(tmp_path, labels, regression=True).numeric
+    told = (
+        rf"label column 'y': {described}, and each counts as a class\. If they are quantities, "
+        r"name a method that predicts numbers: --method laprls-regressor\."
+    )
     with pytest.warns(LapwingWarning, match=told):
-        assert not read(tmp_path, [*labels, "", ""], regression=False).numeric
-
-
-@pytest.mark.parametrize(
-    "labels",
-    [
-        ["1.0", "2.0", "3.0"] * 5,
-        [str(i) for i in range(12)],
-        [str(i) for i in range(100)],
-        [str(100 + (37 * i) % 101) for i in range(12)] * 5,
-        [f"p{100 + (37 * i) % 101}" for i in range(12)],
-        ["1a", "2a", "3b"] * 4,
-        [f"{i}a" for i in range(12)],
-    ],
-)
-def test_classes_are_not_asked_about(tmp_path: Path, labels: list[str]) -> None:
-    assert not read(tmp_path, [*labels, "", ""], regression=None).numeric
-
-
-def test_na_can_be_a_class_if_blanks_alone_mean_none(tmp_path: Path) -> None:
-    table = read(tmp_path, ["NA", "DE", "", "NA"], truth=["NA", "DE", "NA", ""], unlabeled=("",))
-    assert table.y.tolist() == ["NA", "DE", "", "NA"]
-    assert table.truth is not None
-    assert table.truth.tolist() == ["NA", "DE", "NA", ""]
-
-
-def test_a_missing_value_is_no_known_answer(tmp_path: Path) -> None:
-    table = read(tmp_path, ["a", "b", "", "NA"], truth=["a", "b", "NaN", "NA"])
-    assert table.truth is not None
-    assert table.truth.tolist() == ["a", "b", "", ""]
-    numbers = read(tmp_path, ["1", "2", "", ""], truth=["1.0", "2", "NA", "2.0"])
-    assert numbers.truth is not None
-    assert numbers.truth.tolist() == [1, 2, -1, 2]
-    targets = read(tmp_path, ["1.5", "2", "", ""], truth=["1.5", "2", "NA", "7"], regression=True)
-    np.testing.assert_array_equal(targets.truth, [1.5, 2, np.nan, 7])
-    with pytest.raises(ValueError, match=r"row 3 holds '2_0', but the labels are whole numbers"):
-        read(tmp_path, ["1", "2", "", ""], truth=["1", "2", "2_0", ""])
-    with pytest.raises(ValueError, match=r"row 3 holds 'x', but the labels are numbers"):
-        read(tmp_path, ["1.5", "2", "", ""], truth=["1", "2", "x", ""], regression=True)
-
-
-def test_one_class_that_two_files_write_differently(tmp_path: Path) -> None:
-    table = read(tmp_path, ["1", "2", "", "1"], ["1.0", "2.0", "", "1.00"])
-    assert table.y.tolist() == [1, 2, 0 - 1, 1, 1, 2, -1, 1]
-    words = read(tmp_path, ["1", "x", "", "1"], ["1.0", "x", "", "2.0"])
-    assert words.y.tolist() == ["1", "x", "", "1", "1", "x", "", "2.0"]
+        assert not read(tmp_path, labels, regression=False).numeric
 
 
 @pytest.mark.parametrize(
@@ -166,37 +197,43 @@ def test_one_class_that_two_files_write_differently(tmp_path: Path) -> None:
     ],
 )
 def test_labels_that_look_alike_are_reported(tmp_path: Path, labels: list[str], pair: str) -> None:
-    with pytest.warns(LapwingWarning, match="differ only in capitals, blanks or leading") as caught:
-        table = read(tmp_path, labels)
-    assert table.y.tolist() == labels
-    assert any(f"classes of their own: {pair}." in str(one.message) for one in caught)
+    told = re.escape(
+        f"differ only in capitals, blanks or leading zeros are classes of their own: {pair}."
+    )
+    with pytest.warns(LapwingWarning, match=told):
+        assert read(tmp_path, labels).y.tolist() == labels
 
 
-@pytest.mark.filterwarnings("ignore:.*differ only in capitals")
+_WINES = ["Barolo"] * 10 + ["Barollo"] * 2 + ["barolo"] + ["Barbera"] * 4 + ["Arneis", ""]
+
+
+@pytest.mark.filterwarnings("default:.*only one row has the label")
+@pytest.mark.filterwarnings("default:.*every row has a label")
 @pytest.mark.parametrize(
-    ("labels", "marker", "labeled"),
+    ("content", "messages"),
     [
-        (["a", "?", "b", ""], "?", [1, 0, 1, 0]),
-        (["0", "-1", "1", "-1.0"], "-1", [1, 0, 1, 0]),
-        (["a", "-1", "b", "-1.5"], "-1", [1, 0, 1, 1]),
-        (["00", "0", "01", "02"], "0", [1, 0, 1, 1]),
-        (["00", "0", "0.0", "01"], "0", [1, 0, 0, 1]),
-        (["1_0", "10", "a", "b"], "10", [1, 0, 1, 1]),
-        (["-1", "-1.0", "a", "b"], "-1", [0, 0, 1, 1]),
-        (["NA", "-1", "a", "b"], "-1", [0, 0, 1, 1]),
-        (["1e1", "10", "a", "b"], "10", [0, 0, 1, 1]),
+        ("row,x,y\n5,1,a\n6,2,\n7,0,b\n", [r"column 'row' counts the rows.*--id 'row'"]),
+        ("x,y\n1,a\n5,c\n0,b\n", [r"every row has a label.*--unlabeled"]),
+        ("x,y\n1,a\n5,?\n0,b\n", [r"1 of 3 rows have the label.*add --unlabeled '\?'"]),
+        (
+            column(["-1", "2.5", "-1", "-1", "3", "-1", "-1"]),
+            [r"5 of 7 rows have the number -1, .* --unlabeled -1"],
+        ),
+        (
+            column(_WINES),
+            [
+                r"2 rows \(the first is row 11\) have the label 'Barollo', a class of its own",
+                r"and 11 have 'Barolo'. Did you mean 'Barolo'\?",
+                r"only one row .* 'Arneis' \(row 18\)",
+                "'barolo'",
+            ],
+        ),
     ],
+    ids=["counts rows", "all labelled", "marker", "number", "almost another"],
 )
-def test_a_marker_takes_no_other_class_with_it(
-    tmp_path: Path, labels: list[str], marker: str, labeled: list[int]
-) -> None:
-    assert read(tmp_path, labels, unlabeled=(marker,)).labeled.tolist() == labeled
-
-
-def test_an_underscore_makes_no_number(tmp_path: Path) -> None:
-    assert read(tmp_path, ["1_0", "2", "", "2"]).y.tolist() == ["1_0", "2", "", "2"]
-    with pytest.raises(ValueError, match="row 1 holds '1_0', which is not a number"):
-        read(tmp_path, ["1_0", "2", "", "2"], regression=True)
-    path = tmp_path / "t.csv"
-    path.write_text("x,y\n" + "1_0,a\n2_0,b\n1_0,\n2_0,\n")
-    assert read_table(path, ReadOptions(label="y")).features.kinds == ("categorical",)
+def test_ambiguous_labels_are_reported(tmp_path: Path, content: str, messages: list[str]) -> None:
+    path = write(tmp_path / "t.csv", content)
+    with pytest.warns(LapwingWarning) as caught:
+        read_strictly(path, "y", regression=",2.5," in content, drop=["t"] * (",t" in content))
+    for message in messages:
+        assert sum(re.search(message, str(one.message)) is not None for one in caught) == 1

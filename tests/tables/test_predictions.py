@@ -13,11 +13,8 @@ import polars as pl
 import pytest
 from python_calamine import CalamineWorkbook
 
-from lapwing._tables.options import Dialect
 from lapwing._tables.predictions import Predictions, print_predictions, write_predictions
 from lapwing.exceptions import LapwingWarning
-from tests.helpers.reading import read as read_table
-from tests.helpers.reading import write
 
 
 def of_ids(ids: list[str], labels: list[float] | None = None) -> Predictions:
@@ -74,21 +71,3 @@ def test_texts_of_an_excel_file_are_no_formulas(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="row 2 has a text of 32768 characters"):
         write_predictions(of_ids(["=1+1", "x" * 32768, "é"]), path)
     assert CalamineWorkbook.from_path(path).get_sheet_by_index(0).to_python() == rows
-
-
-@pytest.mark.parametrize(
-    ("cells", "options", "mark"),
-    [
-        (("1.5", "2.25"), {}, "."),  # Python reads them, so their marks are points
-        (("1,5", "2,25"), {}, ","),
-        (("1", "2"), {}, ","),  # usual beside semicolons
-        (("1", "2"), {"decimal": "."}, "."),
-        (("1.5", "2.25"), {"strict": True}, "."),
-    ],
-)
-def test_new_files_have_the_decimal_marks_of_the_table(
-    tmp_path: Path, cells: tuple[str, str], options: dict[str, Any], mark: str
-) -> None:
-    lines = ["x;y", f"{cells[0]};a", f"{cells[1]};b", f"{cells[0]};"]
-    path = write(tmp_path / "t.csv", "\n".join(lines) + "\n")
-    assert read_table(path, **options).dialect == Dialect(";", mark, "utf-8")

@@ -11,19 +11,10 @@ import scipy.sparse as sp
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from lapwing._tables.cells import cells_of_texts
-from lapwing._tables.encoders import FreeTextReading
-from lapwing._tables.inference import ReadingDefaults, Unusable, infer_leniently, infer_strictly
 from lapwing._tables.preprocessing import preprocess
 from lapwing._tables.tables import Fitted, read_points
 from tests.helpers.reading import fitted, read
-
-WORDS = ["cat", "dog", "house", "tree", "river", "stone", "cloud", "road", "train", "bridge"]
-
-
-def sentences(n: int, seed: int = 0, length: int = 6) -> list[str]:
-    rng = np.random.default_rng(seed)
-    return [" ".join(rng.choice(WORDS, length)) for _ in range(n)]
+from tests.helpers.texts import sentences
 
 
 def write(path: Path, **columns: Any) -> Path:
@@ -44,49 +35,6 @@ def mixed(path: Path, n: int = 40) -> Path:
         more=sentences(n, 2, 9),
         y=[("u", "v")[k] if k < 2 else "" for k in range(n)],
     )
-
-
-# --- which columns are ----------------------------------------------------------------------------
-
-
-def judged(texts: list[str], **options: Any) -> Any:
-    return infer_leniently("x", cells_of_texts(texts), ReadingDefaults(), **options)
-
-
-@pytest.mark.parametrize(
-    ("texts", "letters"),
-    [
-        (sentences(30), False),
-        (["она сказала что придёт " + str(k) for k in range(30)], False),
-        ([f"我们今天在家里看书和电影{k}次" for k in range(30)], True),
-        ([f"วันนี้อากาศดีมากเราไปเดินเล่นกัน {k}" for k in range(30)], True),
-        (["line one\nline two\t" + s for s in sentences(30)], False),
-    ],
-)
-def test_free_text_is_found(texts: list[str], letters: bool) -> None:
-    assert judged(texts) == FreeTextReading("x", letters)
-
-
-@pytest.mark.parametrize(
-    ("texts", "kind"),
-    [
-        (["no change since the last visit", "a new complaint about the knee"] * 15, "text"),
-        ([f"{k}" for k in range(30)], None),
-        ([f"T-{k:04d}" for k in range(30)], None),
-        ([f"https://example.org/a/{k}" for k in range(30)], None),
-    ],
-)
-def test_other_columns_are_not(texts: list[str], kind: str | None) -> None:
-    found = judged(texts)
-    assert isinstance(found, Unusable) if kind is None else found.kind == kind
-
-
-def test_the_user_says_what_is_free_text() -> None:
-    for texts in (["red wine", "white wine"] * 15, [f"T-{k:04d}" for k in range(30)]):
-        assert judged(texts, is_text=True) == FreeTextReading("x")
-        cells = cells_of_texts(texts)
-        assert infer_strictly("x", cells, is_text=True) == FreeTextReading("x")
-    assert isinstance(infer_strictly("x", cells_of_texts(sentences(30))), Unusable)
 
 
 def test_missing_texts_are_empty(tmp_path: Path) -> None:
@@ -177,23 +125,12 @@ def test_new_rows_are_read_as_text(tmp_path: Path) -> None:
     assert [one.feature for one in alone.column_readings] == list(table.features.kinds)
 
 
-def test_roles_do_not_clash(tmp_path: Path) -> None:
-    path = mixed(tmp_path / "t.csv")
-    with pytest.raises(ValueError, match=r"no column 'nothing' \(--text\)"):
-        read(path, text=("nothing",))
-    with pytest.raises(ValueError, match="the --text column 'y' has another role already"):
-        read(path, text=("y",))
-    assert read(path, text=("kind,note",)).features.kinds == ("numeric", "text", "text", "text")
+def test_several_columns_are_declared_as_text(tmp_path: Path) -> None:
+    table = read(mixed(tmp_path / "t.csv"), text=("kind,note",))
+    assert table.features.kinds == ("numeric", "text", "text", "text")
 
 
-def test_sentences_are_no_classes(tmp_path: Path) -> None:
-    labels = [*sentences(6, 5), *[""] * 34]
-    path = write(tmp_path / "t.csv", a=range(3, 83, 2), y=labels)
-    told = r"label column 'y': the 6 labels are 6 different texts, such as .* --label"
-    with pytest.raises(ValueError, match=told):
-        read(path)
-    # Long names of classes are not: each is there more than once, or they are few.
-    write(path, a=range(3, 83, 2), y=[*sentences(5, 5) * 3, *[""] * 25])
-    assert read(path).labeled.sum() == 15
-    write(path, a=range(3, 83, 2), y=[*sentences(4, 5), *[""] * 36])
-    assert read(path).labeled.sum() == 4
+@pytest.mark.parametrize("labels", [sentences(5, 5) * 3, sentences(4, 5)])
+def test_repeated_or_few_sentences_are_classes(tmp_path: Path, labels: list[str]) -> None:
+    path = write(tmp_path / "t.csv", a=range(3, 83, 2), y=[*labels, *[""] * (40 - len(labels))])
+    assert read(path).labeled.sum() == len(labels)

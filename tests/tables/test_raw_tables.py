@@ -30,7 +30,7 @@ TABLES = [of_cells(), of_matrix(X), of_matrix(sp.csr_array(X))]
 
 
 @pytest.mark.parametrize("raw", TABLES, ids=["cells", "dense", "sparse"])
-def test_columns_are_the_same_whatever_holds_them(raw: RawTable) -> None:
+def test_columns_are_the_same_in_cells_and_matrices(raw: RawTable) -> None:
     assert raw.names == NAMES
     for j, name in enumerate(NAMES):
         assert raw.cells_at(name, np.array([2, 0])) == X[[2, 0], j].tolist()
