@@ -12,11 +12,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse.csgraph import connected_components
 from sklearn.base import clone
 
-from lapwing._rows import ArrayRows
 from lapwing.exceptions import LowRecallWarning
 from lapwing.graphs import KNNGraph, ann, neighbors, row_search
 from tests.helpers.data import gaussian_points, mixture_points
 from tests.helpers.graphs import nearest_distances, needs_faiss
+from tests.helpers.rows import ArrayRows
 
 
 @needs_faiss
