@@ -2,31 +2,51 @@
 
 from __future__ import annotations
 
+import math
 import re
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from lapwing import FewLabelClassifier, LapSVC
+from lapwing import (
+    S3VC,
+    BalancedGraphClassifier,
+    FewLabelClassifier,
+    LapERLSClassifier,
+    LapSVC,
+)
 from lapwing.classes.labels import code_classes
 from lapwing.datasets import mask_labels
-from lapwing.model_selection import Candidate, compare, default_candidates
-from lapwing.model_selection.candidates import LABELS_ALONE, SHEETS, with_sizes
-from lapwing.model_selection.evidence import Effort, try_out
+from lapwing.model_selection import Candidate, compare, default_candidates, leave_one_out
+from lapwing.model_selection.candidates import (
+    LABELS_ALONE,
+    SHEETS,
+    agreed_sizes,
+    given_sizes,
+    guessing,
+    label_rows,
+    with_sizes,
+)
+from lapwing.model_selection.comparison import in_order
+from lapwing.model_selection.evidence import CONSTANTS, Effort, estimate_error, try_out
 from tests.helpers.data import around_corners
+from tests.model_selection.test_compare import row
 
 QUICK = {"n_draws": 2, "max_left_out": 4, "random_state": 0}
+NAMES = np.array(["a", "b"])
+CODES = np.array([0, 0, 0, 1, -1])
 
 
 def unequal(
-    sizes: Any = (90, 24, 6), n_labels: int = 3, seed: int = 0, distance: float = 3.0
+    sizes: Any = (90, 24, 6), n_labels: int = 3, distance: float = 3.0
 ) -> tuple[Any, Any, Any]:
     """Clusters of unequal sizes, as many labels of each."""
     truth = np.repeat(np.arange(len(sizes)), sizes)
-    X = around_corners(truth, np.random.default_rng(seed), distance=distance)
-    return X, mask_labels(truth, n_labels, random_state=seed), truth
+    X = around_corners(truth, np.random.default_rng(0), distance=distance)
+    return X, mask_labels(truth, n_labels, random_state=0), truth
 
 
 def told(
@@ -70,7 +90,7 @@ def test_no_default_candidate_that_holds_sizes_is_forgotten(n_rows: int, n_class
 
 
 @pytest.mark.parametrize("nothing", [None, "unknown"])
-def test_what_is_not_known_changes_no_candidate(nothing: Any) -> None:
+def test_an_unknown_prior_changes_no_candidate(nothing: Any) -> None:
     plain = default_candidates(np.ones((50, 2)), n_classes=3)
     assert list(told(nothing)) == [c.name for c in plain]
     assert [repr(e) for e in told(nothing).values()] == [repr(c.estimator) for c in plain]
@@ -96,9 +116,7 @@ def test_names_of_classes_are_the_keys_of_the_balance() -> None:
 @pytest.mark.parametrize(
     "kept", ["LapSVC(class_prior=...)", "BalancedGraphClassifier(class_prior=...)"]
 )
-def test_the_chosen_one_shows_and_meets_the_prior(
-    monkeypatch: pytest.MonkeyPatch, kept: str
-) -> None:
+def test_the_chosen_estimator_meets_the_prior(monkeypatch: pytest.MonkeyPatch, kept: str) -> None:
     X, y, truth = unequal()
     one = next(c for c in default_candidates(X) if c.name == kept.replace("class_prior=...", ""))
     monkeypatch.setattr("lapwing.model_selection.comparison.default_candidates", lambda *_: (one,))
@@ -111,14 +129,23 @@ def test_the_chosen_one_shows_and_meets_the_prior(
     assert np.abs(np.bincount(model.transduction_) - sizes).max() <= 1
 
 
-def test_compare_tells_the_same() -> None:
-    X, y, _ = unequal((45, 12), n_labels=2)
-    found = compare(X, y, class_prior={0: 45, 1: 12}, **QUICK)
-    model = FewLabelClassifier(class_prior={0: 45, 1: 12}, **QUICK).fit(X, y)
-    assert [r.name for r in found.table] == [r.name for r in model.evidence_.table]
-    assert found.error == model.error_
-    assert f"Use {found.chosen.name}." in str(found)
-    assert any(r.name == "S3VC(balance=...)" for r in found.table)
+def test_a_comparison_is_that_of_candidates_that_were_told() -> None:
+    X, y, _ = unequal((48, 12), n_labels=2, distance=1.5)
+    sizes = {0: 4, 1: 1}
+    told = with_sizes(default_candidates(X, n_classes=2), sizes, code_classes(y))
+    model = FewLabelClassifier(class_prior=sizes, **QUICK).fit(X, y)
+    frames = [
+        found.to_frame().drop(columns="seconds")
+        for found in (
+            compare(X, y, class_prior=sizes, **QUICK),
+            compare(X, y, candidates=told, **QUICK),
+            model.evidence_,
+        )
+    ]
+    for frame in frames[1:]:
+        pd.testing.assert_frame_equal(frame, frames[0])
+    assert "S3VC(balance=...)" in set(frames[0]["name"])
+    assert f"Use {model.evidence_.chosen.name}." in str(model.evidence_)
 
 
 def test_a_class_may_be_as_rare_as_the_labels_if_they_are_taken_for_the_sizes() -> None:
@@ -143,16 +170,10 @@ def test_a_class_may_be_as_rare_as_the_labels_if_they_are_taken_for_the_sizes() 
 @pytest.mark.parametrize(
     ("class_prior", "message"),
     [
-        (3, "class_prior=3 must be 'labels', 'uniform', 'unknown', None, a dict or an array"),
-        ("labls", "class_prior='labls' must be 'labels', 'uniform'"),
+        ("labls", "class_prior='labls' must be 'labels', 'uniform', 'unknown', None, a dict or an"),
         ({0: 1, 1: 1}, "has no proportion for [2]. Give every class a prop"),
-        ({0: 1, 1: 1, 2: 1, "b": 1}, "names ['b'], which are not classes."),
-        ([1, 2], "its shape is (2,), but there are 3 classes"),
         ([1, -2, 3], "it holds -2 for the class 1"),
-        ([0, 0, 0], "it is 0 for every class"),
         ([1, 1, 0], "class_prior is 0 for the class 2, which has labels (3)"),
-        ([1, np.nan, 3], "it holds NaN or infinite entries"),
-        (["a", "b", "c"], "is not an array of numbers"),
     ],
 )
 def test_no_prior_of_these_classes_is_refused_as_by_an_estimator(
@@ -187,4 +208,115 @@ def test_candidates_of_ones_own_keep_their_sizes() -> None:
     assert model.best_estimator_.class_prior is None
 
 
-# --- as scikit-learn and model files have it ------------------------------------------------------
+# --- labels and rows ------------------------------------------------------------------------------
+
+
+def test_labels_stand_for_rows_as_an_answer_of_those_sizes_misses_them() -> None:
+    """Brute force: swap as many rows of two classes of 80:20, and count."""
+    truth = np.repeat([0, 1], [80, 20])
+    for swapped in (1, 5, 16):
+        answer = truth.copy()
+        answer[:swapped], answer[80 : 80 + swapped] = 1, 0
+        wrong = answer != truth
+        rates = [wrong[truth == k].mean() for k in (0, 1)]
+        stands_for = np.divide(rates, wrong.mean())
+        np.testing.assert_allclose(label_rows(2, np.array([0.8, 0.2])), stands_for)
+
+
+def test_an_answer_by_sizes_alone_is_the_guess_and_misses_in_that_proportion() -> None:
+    """Three classes: classes drawn by their sizes, whatever the row."""
+    sizes = np.array([0.7, 0.2, 0.1])
+    wrong = 1 - sizes  # of the rows of each class
+    assert guessing(3, sizes) == pytest.approx(sizes @ wrong)
+    np.testing.assert_allclose(label_rows(3, sizes), wrong / (sizes @ wrong))
+    assert (guessing(4), guessing(4, np.full(4, 0.25))) == (0.75, pytest.approx(0.75))
+
+
+@pytest.mark.parametrize("sizes", [[0.8, 0.2], [0.5, 0.3, 0.2], [0.97, 0.02, 0.01]])
+def test_labels_in_proportion_to_the_sizes_stand_for_themselves(sizes: list[float]) -> None:
+    parts = np.array(sizes)
+    assert (100 * parts) @ label_rows(len(parts), parts) == pytest.approx(100)
+
+
+# --- the estimate ---------------------------------------------------------------------------------
+
+
+def test_the_interval_holds_the_share_it_is_of() -> None:
+    """Labels of answers that hold the sizes, without the prior and with labels that count whole."""
+    sizes, left_out = np.array([0.8, 0.2]), np.array([20, 20])
+    whole = CONSTANTS._replace(of_a_label=1.0)
+    rng = np.random.default_rng(0)
+    for error in (0.05, 0.15, 0.25):
+        rates = error * label_rows(2, sizes)
+        drawn = [rng.binomial(left_out, rates) for _ in range(400)]
+        found = [estimate_error(math.nan, one, left_out, whole, sizes=sizes) for one in drawn]
+        assert np.mean([one.low <= error <= one.high for one in found]) >= 0.88
+        assert np.mean([one.error for one in found]) == pytest.approx(error, abs=0.02)
+
+
+def test_nothing_is_found_where_guessing_with_the_sizes_does_as_well() -> None:
+    rows = [row("graph", error=0.27), row("SVM", LABELS_ALONE, error=0.3)]
+    assert in_order(rows, 2)[0].name == "graph"
+    assert in_order(rows, 2, np.array([0.8, 0.2]))[0].name == "SVM"  # guessing: 0.32
+    few = [replace(one, n_left_out=0) for one in rows]
+    assert in_order(few, 2, np.array([0.8, 0.2]))[0].name == "graph"
+
+
+# --- who knows ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("estimator", "known"),
+    [
+        (LapSVC(class_prior={"b": 1, "a": 4}), [0.8, 0.2]),
+        (LapERLSClassifier(class_prior=[0.8, 0.2]), [0.8, 0.2]),
+        (BalancedGraphClassifier(class_prior=np.array([80, 20])), [0.8, 0.2]),
+        (S3VC(balance={"a": 0.8, "b": 0.2}), [0.8, 0.2]),
+        # What the labels say by themselves is not known.
+        (LapSVC(), None),
+        (LapSVC(class_prior="unknown"), None),
+        (LapSVC(class_prior="labels"), None),
+        (S3VC(), None),
+        (S3VC(balance=None), None),
+        (S3VC(balance=(0.1, 0.4)), None),
+    ],
+)
+def test_sizes_that_an_estimator_was_told_are_known(estimator: Any, known: Any) -> None:
+    assert given_sizes(estimator, CODES, NAMES) == (None if known is None else pytest.approx(known))
+
+
+def test_all_candidates_are_judged_by_the_sizes_that_some_know() -> None:
+    def agreed(*estimators: Any) -> Any:
+        candidates = [Candidate(str(k), one, SHEETS) for k, one in enumerate(estimators)]
+        return agreed_sizes(candidates, CODES, NAMES)
+
+    told, same = LapSVC(class_prior=[4, 1]), S3VC(balance={"a": 0.8, "b": 0.2})
+    np.testing.assert_allclose(agreed(LapSVC(), told, same), [0.8, 0.2])
+    assert agreed(LapSVC(), LapSVC(class_prior="labels")) is None
+    assert agreed(told, LapSVC(class_prior="uniform")) is None
+    np.testing.assert_allclose(agreed(told, LapSVC(class_prior=[1, 2, 3])), [0.8, 0.2])
+
+
+# --- one estimator --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "estimator", [LapSVC(class_prior={0: 4, 1: 1}), S3VC(balance={0: 0.8, 1: 0.2})]
+)
+def test_leave_one_out_says_the_share_of_rows(estimator: Any) -> None:
+    X, y, _ = unequal((160, 40), n_labels=6, distance=1.5)
+    found = leave_one_out(estimator, X, y)
+    n_missed = (found.predicted != found.labels)[found.left_out].sum()
+    rows = 6 * 0.2 / 0.32 + 6 * 0.8 / 0.32
+    assert n_missed > 0
+    assert found.error == pytest.approx(n_missed / rows)
+    assert found.standard_error == pytest.approx(np.sqrt(found.error * (1 - found.error) / rows))
+
+
+def test_leave_one_out_of_equal_or_counted_sizes_is_the_share_of_labels() -> None:
+    X, y, _ = unequal((160, 40), n_labels=6, distance=1.5)
+    y[np.flatnonzero(y == 1)[3:]] = -1
+    for prior in (None, "unknown", "labels", "uniform"):
+        found = leave_one_out(LapSVC(class_prior=prior), X, y)
+        wrong = (found.predicted != found.labels)[found.left_out]
+        assert found.error == wrong.mean()

@@ -82,12 +82,8 @@ def class_pairs(n_classes: int) -> Array:
 
 def vote_matrix(n_classes: int) -> Array:
     """Return the matrix (n_pairs, n_classes) that maps votes to scores."""
-    pairs = class_pairs(n_classes)
-    matrix = np.zeros((len(pairs), n_classes))
-    each = np.arange(len(pairs))
-    matrix[each, pairs[:, 0]] = -1.0
-    matrix[each, pairs[:, 1]] = 1.0
-    return matrix / (n_classes - 1)
+    first, second = np.eye(n_classes)[class_pairs(n_classes).T]
+    return np.asarray((second - first) / (n_classes - 1))
 
 
 def votes(values: Array, n_classes: int) -> Array:

@@ -13,6 +13,7 @@ from lapwing._arrays import Array
 from lapwing._words import BLANKS, visible
 
 AUTO = "auto"
+_KINDS: dict[str, Any] = {"bool": (bool, np.bool_), "number": numbers.Real, "str": str}
 
 
 def read_column(y: Any) -> Array:
@@ -100,11 +101,7 @@ def missing_mask(y: Array) -> Array:
 
 def kind_of(value: object) -> str:
     """Return 'bool', 'number', 'str' or 'other'; booleans are not numbers here."""
-    for name, types in (
-        ("bool", (bool, np.bool_)),
-        ("number", (numbers.Real,)),
-        ("str", (str,)),
-    ):
+    for name, types in _KINDS.items():
         if isinstance(value, types):
             return name
     return "other"
@@ -206,9 +203,7 @@ def unlabeled_mask(y: Array, marker: object) -> Array:
             dtype=bool,
             count=len(y),
         )
-    if {"U": "str", "b": "bool", "i": "number", "u": "number", "f": "number"}.get(
-        y.dtype.kind
-    ) != kind:
+    if not len(y) or kind_of(y[0]) != kind:
         return np.zeros(len(y), dtype=bool)
     return np.asarray(y == marker)
 

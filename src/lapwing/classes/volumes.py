@@ -193,11 +193,15 @@ def read_prior(class_prior: PriorLike, codes: Array, classes: Array) -> Array | 
     """
     if not is_prior_like(class_prior):
         raise ValueError(f"class_prior={class_prior!r} must be {PRIOR_FORMS}.")
-    if class_prior is None:
+    named = class_prior if isinstance(class_prior, str) else ""
+    if class_prior is None or named == "unknown":
         return None
     counts = np.bincount(codes[codes >= 0], minlength=len(classes))
-    if isinstance(class_prior, str):
-        return _named(class_prior, counts)
+    if named:
+        parts = counts if named == "labels" else np.ones(len(classes))
+        if not parts.any():
+            raise ValueError("class_prior='labels' counts labels, but no point has one.")
+        return np.asarray(parts / parts.sum())
     prior = read_fractions(class_prior, classes, "class_prior")
     empty = np.flatnonzero((prior == 0) & (counts > 0))
     if len(empty):
@@ -252,16 +256,6 @@ def read_fractions(given: Any, classes: Array, name: str) -> Array:
         raise ValueError(f"{name} {_FRACTIONS}: {wrong}.")
     parts = parts / parts.max()  # so that the sum does not overflow
     return np.asarray(parts / parts.sum())
-
-
-def _named(name: str, counts: Array) -> Array | None:
-    if name == "unknown":
-        return None
-    if name == "uniform":
-        return np.full(len(counts), 1 / len(counts))
-    if not counts.any():
-        raise ValueError("class_prior='labels' counts labels, but no point has one.")
-    return np.asarray(counts / counts.sum())
 
 
 def _in_order(given: Any, known: list[Any], name: str) -> Any:

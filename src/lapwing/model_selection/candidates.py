@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
@@ -68,8 +68,8 @@ class Candidate:
     assumption: str
 
 
-class Kernels(NamedTuple):
-    """Kernels of the methods without a graph, and of those with one.
+def _kernels(X: Any) -> tuple[str, str]:
+    """Return the kernels of the methods without a graph, and of those with one.
 
     On points that are mostly 0, such as words, both are linear: on 1440 texts in 12 classes with 3
     labels each LapSVC is wrong on 15.2 % with a linear function, and on 15.9 % with 'rbf', which
@@ -78,15 +78,8 @@ class Kernels(NamedTuple):
     classes, ten labels each, `S3VC` is wrong on 15 % and takes a seventh of the time of 'linear',
     which has 26 %; the SVM has 20 and 24 %.
     """
-
-    without_graph: str
-    with_graph: str
-
-    @classmethod
-    def of(cls, X: Any) -> Kernels:
-        """Choose kernels for points."""
-        mostly_zero = default_metric(X) == "cosine"
-        return cls("linear" if is_sparse(X) else "rbf", "linear" if mostly_zero else "rbf")
+    mostly_zero = default_metric(X) == "cosine"
+    return "linear" if is_sparse(X) else "rbf", "linear" if mostly_zero else "rbf"
 
 
 # Rejected: LapRLS with other graphs (k = 10; k = 3 and p = 1), which change the mean error by half
@@ -105,7 +98,7 @@ def _default_classifiers(X: Any, large: bool, n_classes: int | None) -> Iterator
     n_classes : int or None
         None for any number.
     """
-    kernel, graph_kernel = Kernels.of(X)
+    kernel, graph_kernel = _kernels(X)
     in_landmarks = large and kernel != "linear"
     if in_landmarks:
         yield LABELS_ALONE, S3VC(kernel, space=Landmarks(), C_star=0.0, balance=None)
@@ -141,7 +134,7 @@ def _default_regressors(X: Any, large: bool) -> Iterator[tuple[str, Any, str]]:
         if several:
             scaled = make_pipeline(RelevanceScaler(), in_scaled(**alone))
             yield LABELS_ALONE, scaled, "kernel ridge regression, scaled columns"
-        smooth = LapRLSRegressorCV(Kernels.of(X).with_graph)
+        smooth = LapRLSRegressorCV(_kernels(X)[1])
         yield SMOOTH, smooth, _text_of(smooth)
         if several:
             scaled = make_pipeline(RelevanceScaler(), in_scaled())
@@ -301,21 +294,14 @@ def quick_candidates(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
     return tuple(one for one in candidates if not fits_again(one))
 
 
-def given_sizes(estimator: BaseEstimator, codes: Array, classes: Array) -> Array | None:
-    """Return the class proportions of an estimator's parameters; 'labels' are counted."""
-    prior = read_prior(getattr(estimator, "class_prior", None), codes, classes)
-    if prior is not None:
-        return prior
+def given_sizes(
+    estimator: BaseEstimator, codes: Array, classes: Array, *, counted: bool = False
+) -> Array | None:
+    """Return the class proportions of an estimator's parameters; 'labels' only if `counted`."""
     balance = getattr(estimator, "balance", None)  # of S3VC; two numbers are an interval
-    return read_prior(balance, codes, classes) if hasattr(balance, "items") else None
-
-
-def known_sizes(estimator: BaseEstimator, codes: Array, classes: Array) -> Array | None:
-    """Return the class proportions of an estimator's parameters; None if they are 'labels'."""
-    by_labels = isinstance(prior := getattr(estimator, "class_prior", None), str)
-    if by_labels and prior == "labels":
-        return None
-    return given_sizes(estimator, codes, classes)
+    given = balance if hasattr(balance, "items") else getattr(estimator, "class_prior", None)
+    unknown = isinstance(given, str) and given == "labels" and not counted
+    return None if unknown else read_prior(given, codes, classes)
 
 
 def agreed_sizes(candidates: Sequence[Candidate], codes: Array, classes: Array) -> Array | None:
@@ -327,7 +313,7 @@ def agreed_sizes(candidates: Sequence[Candidate], codes: Array, classes: Array) 
     found = []
     for one in candidates:
         try:
-            found.append(known_sizes(last_step(one.estimator), codes, classes))
+            found.append(given_sizes(last_step(one.estimator), codes, classes))
         except ValueError:  # reported when the candidate itself is tried
             continue
     known = [sizes for sizes in found if sizes is not None]

@@ -205,7 +205,7 @@ def try_out(
     shares = np.bincount(np.maximum(codes, 0), weights, n_classes) / weights.sum()
     counts = np.bincount(labels, weights[given], n_classes)
     fitted = float(np.average(codes[given] == labels, weights=weights[given]))
-    own_sizes = given_sizes(last_step(candidate.estimator), labels, trial.classes)
+    own_sizes = given_sizes(last_step(candidate.estimator), labels, trial.classes, counted=True)
     objection = objection_to(shares, counts, fitted, trial.classes, own_sizes)
 
     left_out = leave_out_rounds(trial, effort.max_left_out, effort.seed)

@@ -140,10 +140,8 @@ def _check_data_of_the_fit(
     model: SemiSupervisedClassifier[Any, Any], trial: Trial, y: ArrayLike
 ) -> None:
     """Raise ValueError for points and labels that cannot be those of the fit."""
-    n_features, classes = (
-        trial.prepared.problem.X.shape[1],
-        code_classes(y, model.unlabeled).classes,
-    )
+    n_features = trial.prepared.problem.X.shape[1]
+    classes = code_classes(y, model.unlabeled).classes
     if n_features != model.n_features_in_:
         raise ValueError(
             f"X has {n_features} features, and the model was fitted to {model.n_features_in_}. "

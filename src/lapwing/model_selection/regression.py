@@ -20,11 +20,7 @@ from lapwing._rows import PointsLike
 from lapwing.estimators.lapsvm import LapRLSRegressor
 from lapwing.estimators.path import PathEstimator, standard_error
 from lapwing.estimators.prepared import SILENT
-from lapwing.model_selection.candidates import (
-    LABELS_ALONE,
-    Candidate,
-    with_last,
-)
+from lapwing.model_selection.candidates import LABELS_ALONE, Candidate, with_last
 from lapwing.model_selection.evidence import PROBABILITY
 from lapwing.model_selection.relevance_scaler import optimism_of
 from lapwing.model_selection.reproducibility import start

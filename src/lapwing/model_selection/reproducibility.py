@@ -19,7 +19,7 @@ from lapwing.classes.decoding import coded_columns, predict_codes
 from lapwing.classes.volumes import prior_offsets
 from lapwing.estimators.prepared import Prepared, Refits, relabeled
 from lapwing.estimators.template import SemiSupervisedEstimator, prepare
-from lapwing.model_selection.candidates import LABELS_ALONE, Candidate, Chooser, known_sizes
+from lapwing.model_selection.candidates import LABELS_ALONE, Candidate, Chooser, given_sizes
 from lapwing.problem import value_order
 
 # Draws take labels from a pool of rows, whose columns of the deformed kernel are computed once. A
@@ -201,10 +201,8 @@ def _pools(trial: Trial, answer: Array, n_draws: int, rng: np.random.Generator) 
     if trial.regression:
         groups = [(rows, len(labeled))]
     else:
-        answered, given = (
-            answer[problem.vertex[rows]],
-            predict_codes(trial.prepared.targets.columns),
-        )
+        answered = answer[problem.vertex[rows]]
+        given = predict_codes(trial.prepared.targets.columns)
         groups = []
         for code in range(len(trial.classes)):
             own = labeled[given[labeled] == code]
@@ -318,7 +316,7 @@ class Trial:
     def sizes(self) -> Array | None:
         """Class proportions that the estimator was given; None if the labels determine them."""
         codes = predict_codes(self.prepared.problem.targets)
-        return known_sizes(self.refits.estimator, codes, self.classes)
+        return given_sizes(self.refits.estimator, codes, self.classes)
 
     @cached_property
     def values(self) -> Array:

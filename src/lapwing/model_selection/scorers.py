@@ -18,11 +18,11 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.metrics import check_scoring, make_scorer
 from sklearn.model_selection import check_cv
-from sklearn.utils import _safe_indexing, indexable
+from sklearn.utils import indexable
 from sklearn.utils.metadata_routing import get_routing_for_object
 from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import _num_samples
+from sklearn.utils.validation import _check_method_params
 
 from lapwing._arrays import Array
 from lapwing._host.warn import heard, warn
@@ -281,7 +281,7 @@ def labeled_cross_val_predict(
             "once, with LabeledStratifiedKFold, LabeledKFold or LeaveOneLabelOut."
         )
     answers = Parallel(n_jobs=n_jobs)(
-        delayed(_answer)(clone(estimator), X, y, train, test, method, dict(params or {}))
+        delayed(_answer)(clone(estimator), X, y, train, test, method, params)
         for train, test in splits
     )
     _tell([said for _, _, said in answers])
@@ -310,18 +310,14 @@ def _answer(
     train: Array,
     test: Array,
     method: str,
-    params: dict[str, Any],
+    params: Mapping[str, Any] | None,
 ) -> tuple[Array, list[Any] | None, list[Warning]]:
     """Predict a test set; return the predictions, the classes of the model and the warnings."""
-    n = _num_samples(X)
-    for name, value in params.items():
-        if hasattr(value, "__len__") and not isinstance(value, str) and len(value) == n:
-            params[name] = _safe_indexing(value, train)
     # Not plain indexing: for a precomputed kernel, columns are selected as well as rows.
     X_train, y_train = _safe_split(estimator, X, y, train)
     X_test, _ = _safe_split(estimator, X, y, test, train)
     with heard() as said:
-        estimator.fit(X_train, y_train, **params)
+        estimator.fit(X_train, y_train, **_check_method_params(X, params or {}, indices=train))
         values = np.asarray(getattr(estimator, method)(X_test))
     classes = estimator.classes_.tolist() if is_classifier(estimator) else None
     return values, classes, said
