@@ -28,19 +28,19 @@ NAMES = np.array(["a", "b", "c"])
         (pd.Series([1, 3, 6]), [0.1, 0.3, 0.6]),  # counts its entries: in order
     ],
 )
-def test_what_a_prior_is(class_prior: Any, parts: list[float]) -> None:
+def test_priors_are_read_from_every_form(class_prior: Any, parts: list[float]) -> None:
     assert is_prior_like(class_prior)
     np.testing.assert_allclose(read_prior(class_prior, CODES, NAMES), parts, rtol=2e-7)
 
 
 @pytest.mark.parametrize("class_prior", [None, "unknown"])
-def test_what_is_not_known(class_prior: Any) -> None:
+def test_unknown_priors_are_none(class_prior: Any) -> None:
     assert is_prior_like(class_prior)
     assert read_prior(class_prior, CODES, NAMES) is None
 
 
 @pytest.mark.parametrize("value", ["balanced", 0.5, True])
-def test_what_is_no_prior_whatever_the_classes(value: Any) -> None:
+def test_other_values_are_no_priors(value: Any) -> None:
     assert not is_prior_like(value)
 
 

@@ -49,7 +49,6 @@ from lapwing.model_selection.comparison import (
 from lapwing.model_selection.evidence import (
     CONSTANTS,
     Effort,
-    effective_counts,
     estimate_error,
     objection_to,
     try_out,
@@ -139,7 +138,7 @@ def setting(*counts: int, n_used: int = 100) -> Setting:
 
 
 @pytest.mark.parametrize("estimator", [LapSVC(), LapERLSClassifier()], ids=["LapSVC", "LapERLS"])
-def test_evidence_is_what_its_parts_say(estimator: Any) -> None:
+def test_evidence_agrees_with_leave_one_out_and_reproducibility(estimator: Any) -> None:
     X, y, _ = labeled_clusters(3, n_labels=4)
     found = try_out(Candidate("one", estimator, SHEETS), X, y, None, Effort(3, 100, 7)).evidence
     left_out = leave_out_rounds(start(estimator, X, y), 12, 7)  # all labels
@@ -156,7 +155,7 @@ def test_evidence_is_what_its_parts_say(estimator: Any) -> None:
 
 
 @pytest.mark.parametrize(("asked", "each"), [(0, 0), (3, 1), (7, 3), (100, 6)])
-def test_labels_are_left_out_of_all_classes_alike(asked: int, each: int) -> None:
+def test_as_many_labels_of_each_class_are_left_out(asked: int, each: int) -> None:
     X, y, _ = labeled_clusters(3, n_labels=6)
     for estimator in (LapESVC(), LapSVC()):  # whether a fit takes long or none is needed
         tried = try_out(Candidate("one", estimator, SHEETS), X, y, None, Effort(1, asked, 0))
@@ -187,11 +186,11 @@ def test_all_candidates_leave_out_the_same_labels(monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize(
     ("asked", "n_classes", "made"), [(5, 2, 5), (5, 4, 3), (5, 10, 2), (20, 4, 10), (1, 10, 1)]
 )
-def test_more_classes_want_fewer_draws_of_whole_fits(asked: int, n_classes: int, made: int) -> None:
+def test_costly_refits_make_fewer_draws(asked: int, n_classes: int, made: int) -> None:
     assert Effort(asked, 16, 0).of_refits(n_classes) == Effort(made, 16, 0)
 
 
-def test_what_cannot_be_chosen_any_more_is_not_asked_again() -> None:
+def test_a_candidate_above_the_bar_is_not_reproduced() -> None:
     X, y, _ = clouds(n_labels=3)
     whole, _, n_missed, n_left_out, _ = try_out(GAP, X, y, None, Effort(2, 6, 0))
     low = estimate_error(0.0, n_missed, n_left_out).error
@@ -246,21 +245,12 @@ def test_weights_count_as_copies() -> None:
     assert one.smallest_share == pytest.approx(two.smallest_share)
 
 
-def test_a_regression_stands_beside_no_classifier() -> None:
-    X, y, _ = moons()
-    numbers = Candidate("numbers", LapRLSRegressor(), SHEETS)
-    with pytest.raises(TypeError, match="'numbers' is not a classifier"):
-        compare(X, y, candidates=[SVM, numbers])
-    with pytest.raises(TypeError, match="'numbers' is not a classifier"):
-        FewLabelClassifier([numbers]).fit(X, y)
-
-
 # --- candidates that cannot be fitted -------------------------------------------------------------
 
 BROKEN = Candidate("broken", LapSVC(gamma_A=-1), SHEETS)
 
 
-def test_one_that_cannot_be_fitted_is_reported_by_name_and_the_others_go_on(pair: Pair) -> None:
+def test_a_failed_candidate_is_reported_and_the_others_are_compared(pair: Pair) -> None:
     with pytest.warns(FitFailedWarning, match=r"'broken' cannot be fitted, .* gamma_A=-1 must be"):
         found = compare(pair.X, pair.y, candidates=[SVM, BROKEN, GRAPH], **QUICK)
     plain = pair.found
@@ -302,7 +292,7 @@ def test_failures_are_reported_by_the_first_line_of_the_error(error: Exception, 
     assert message_of(error) == text
 
 
-def test_where_none_can_be_fitted_each_is_named() -> None:
+def test_the_errors_of_all_candidates_are_named() -> None:
     X, y, _ = moons()
     other = Candidate("other", LapSVC(gamma_I=-1), SHEETS)
     with pytest.raises(ValueError, match=r"No candidate .* 'broken': gamma_A=-1 .* 'other': gamma"):
@@ -311,7 +301,7 @@ def test_where_none_can_be_fitted_each_is_named() -> None:
         compare(X, y, candidates=[BROKEN], **QUICK)
 
 
-def test_what_all_say_of_the_data_is_reported_as_a_fit_tells_it() -> None:
+def test_an_error_shared_by_all_candidates_is_raised_as_it_is() -> None:
     X, y, _ = moons()
     X[3, 0] = np.nan
     with pytest.raises(ValueError, match=r"^Input X contains NaN"):
@@ -364,9 +354,7 @@ def test_a_class_may_be_as_rare_as_the_candidate_was_told() -> None:
     ],
     ids=["dict", "pipeline", "balance", "a number"],
 )
-def test_sizes_that_a_candidate_was_told_count_in_the_comparison(
-    estimator: Any, admitted: bool
-) -> None:
+def test_a_class_may_be_as_rare_as_the_given_sizes(estimator: Any, admitted: bool) -> None:
     """Three rows of a hundred are less than a tenth of an equal part."""
     truth = np.repeat([0, 1], [97, 3])
     X = np.random.default_rng(0).normal(size=(100, 2)) / 3 + 4 * truth[:, None]
@@ -385,7 +373,7 @@ def test_the_smallest_estimated_error_of_those_admitted_comes_first() -> None:
     assert [r.name for r in found] == ["tie", "steady", "SVM", "lost"]
 
 
-def test_labels_alone_are_used_where_nothing_is_found() -> None:
+def test_the_supervised_candidate_comes_first_near_guessing() -> None:
     wild = [row("graph", error=0.4), alone(error=0.45)]
     assert in_order(wild, 2)[0].name == "SVM"
     assert in_order(wild, 10)[0].name == "graph"  # guessing would miss 90 %
@@ -399,52 +387,60 @@ def test_labels_alone_are_used_where_nothing_is_found() -> None:
 # --- the estimate ---------------------------------------------------------------------------------
 
 
-def test_the_estimate_is_the_mean_of_a_beta_distribution() -> None:
-    """Of 30 and 2 left-out labels 5 and 2 count: a common class says nothing of a rare one."""
-    missed, left_out = np.array([9, 1]), np.array([30, 2])
-    found = estimate_error(0.1, missed, left_out)
-    mean = CONSTANTS.unseen + 0.1
-    a = CONSTANTS.prior_labels * mean + CONSTANTS.of_a_label * (5 * 0.3 + 2 * 0.5)
-    b = CONSTANTS.prior_labels * (1 - mean) + CONSTANTS.of_a_label * (5 * 0.7 + 2 * 0.5)
+U, JEFFREYS = CONSTANTS.unseen, 1 / CONSTANTS.prior_labels
+TWO, FEWER = np.array([0.8, 0.2]), {"sizes": np.array([0.6, 0.3, 0.1])}
+FIVE_TO_FOUR = {"contradiction": 0.05, "sizes": TWO}  # guessing is wrong on 0.32 instead of 0.5
+
+
+@pytest.mark.parametrize(
+    ("changed", "missed", "left_out", "options", "mean", "weight", "counted"),
+    [
+        (0.1, [0, 0], [0, 0], {}, U + 0.1, 1, (0, 0)),
+        (0.1, [0] * 32, [0] * 32, {}, U / 2 + 0.1, 1, (0, 0)),
+        (0.1, [0, 0], [0, 0], {"contradiction": 0.2}, U + 0.3, 1, (0, 0)),
+        (0.1, [0, 0], [5, 5], {}, U + 0.1, 1, (0, 10)),
+        # Of 30 and 2 left-out labels 5 and 2 count, at the rates 0.3 and 0.5.
+        (0.1, [9, 1], [30, 2], {}, U + 0.1, 1, (2.5, 4.5)),
+        # Ten labels of each of two classes of 80:20 are 6.25 and 25 rows.
+        (0.1, [1, 1], [10, 10], FIVE_TO_FOUR, 0.64 * (U + 0.15), 1 / 0.64, (2, 29.25)),
+        # Every row has a label: Jeffreys' prior, of one label.
+        (math.nan, [10, 10], [40, 40], {}, 0.5, JEFFREYS, (20, 60)),
+        (math.nan, [8, 8], [40, 40], {"sizes": TWO}, 0.5, JEFFREYS, (16, 109)),
+        # Rows that one class of two loses are gained by the other.
+        (math.nan, [1, 0], [5, 0], {"sizes": TWO}, 0.5, JEFFREYS, (1, 5 * 0.625 - 1)),
+        (math.nan, [5, 0], [5, 0], {"sizes": TWO}, 0.5, JEFFREYS, (5, 0)),  # more than can be
+        (math.nan, [1, 2, 1], [12, 6, 2], FEWER, 0.5, JEFFREYS, (4, 16)),  # in proportion
+    ],
+)
+def test_the_estimate_is_the_mean_of_a_beta_distribution(
+    changed: float,
+    missed: list[int],
+    left_out: list[int],
+    options: dict[str, Any],
+    mean: float,
+    weight: float,
+    counted: tuple[float, float],
+) -> None:
+    found = estimate_error(changed, np.array(missed), np.array(left_out), **options)
+    weight *= CONSTANTS.prior_labels
+    a = weight * mean + CONSTANTS.of_a_label * counted[0]
+    b = weight * (1 - mean) + CONSTANTS.of_a_label * counted[1]
     assert found.error == pytest.approx(a / (a + b))
-    np.testing.assert_allclose([found.low, found.high], beta(a, b).interval(0.9))
+    low, high = beta(a, b).interval(0.9)
+    # An answer that misses none of some labels may be perfect.
+    perfect = sum(left_out) > 0 and sum(missed) == 0
+    np.testing.assert_allclose([found.low, found.high], [0 if perfect else low, high])
 
 
-def test_an_answer_that_misses_no_label_may_be_perfect() -> None:
-    nothing, ten = np.zeros(2, dtype=int), np.array([5, 5])
-    found = estimate_error(0.1, nothing, ten)
-    mean = CONSTANTS.unseen + 0.1
-    a = CONSTANTS.prior_labels * mean
-    b = CONSTANTS.prior_labels * (1 - mean) + CONSTANTS.of_a_label * 10
-    assert found.low == 0
-    assert found.high == pytest.approx(beta(a, b).ppf(0.95))
-    assert estimate_error(0.1, np.array([1, 0]), ten).low > 0
-    assert estimate_error(0.1, nothing, nothing).low > 0  # no label was left out
-
-
-def test_less_stays_unseen_of_many_classes() -> None:
-    nothing = [np.zeros(k, dtype=int) for k in (2, 32)]
-    two, many = (estimate_error(0.1, none, none).error for none in nothing)
-    assert two == pytest.approx(0.1 + CONSTANTS.unseen)
-    assert many == pytest.approx(0.1 + CONSTANTS.unseen / 2)
-
-
-def test_the_estimate_without_unlabeled_rows_is_that_of_the_labels() -> None:
-    found = estimate_error(math.nan, np.array([10, 10]), np.array([40, 40]))
-    counted = CONSTANTS.of_a_label * 80
-    assert found.error == pytest.approx((counted / 4 + 0.5) / (counted + 1))
-
-
-def test_what_the_labels_alone_say_against_an_answer_is_added() -> None:
-    nothing = np.zeros(2, dtype=int)
-    free, doubted = (estimate_error(0.1, nothing, nothing, contradiction=c) for c in (0.0, 0.2))
-    assert doubted.error == pytest.approx(free.error + 0.2)
-
-
-def test_labels_of_a_common_class_do_not_speak_for_a_rare_one() -> None:
-    assert effective_counts(np.array([5, 0])).tolist() == [1, 0]
-    assert effective_counts(np.array([5, 2])).tolist() == [5, 2]
-    assert effective_counts(np.array([30, 2, 7])).tolist() == [5, 2, 5]
+@pytest.mark.parametrize("n_classes", [2, 3, 10])
+def test_equal_sizes_change_no_estimate(n_classes: int) -> None:
+    missed, left_out = np.arange(n_classes) % 3, np.full(n_classes, 4)
+    even = np.full(n_classes, 1 / n_classes)
+    plain, same = (
+        estimate_error(0.2, missed, left_out, contradiction=0.1, sizes=sizes)
+        for sizes in (None, even)
+    )
+    np.testing.assert_allclose(same, plain)
 
 
 # --- words ----------------------------------------------------------------------------------------
@@ -560,14 +556,14 @@ def test_sheets_are_found_by_a_graph() -> None:
     assert error_of(S3VC().fit(X, y), y, truth) > 0.05
 
 
-def test_labels_that_nothing_follows() -> None:
+def test_noise_is_reported_and_the_supervised_candidate_chosen() -> None:
     found = compare(*noise(), candidates=[SVM, GRAPH], random_state=1)
     assert found.verdict.startswith("Nothing here follows the classes")
     assert found.chosen.assumption == LABELS_ALONE
     assert found.error_interval[0] <= 0.5 <= found.error_interval[1]
 
 
-def test_one_label_a_class_says_what_it_cannot_know() -> None:
+def test_one_label_per_class_gives_a_wide_interval_and_a_caveat() -> None:
     X, y, _ = moons(n_labels=1)
     found = compare(X, y, candidates=[SVM, GRAPH], **QUICK)
     assert found.chosen.n_left_out == 0
@@ -576,7 +572,7 @@ def test_one_label_a_class_says_what_it_cannot_know() -> None:
     assert "stable and wrong" in str(found)
 
 
-def test_the_seed_decides_all() -> None:
+def test_the_same_seed_gives_the_same_comparison() -> None:
     X, y, _ = clouds(n=60)
     one, two = (compare(X, y, candidates=[SVM, GRAPH], **QUICK) for _ in range(2))
     for a, b in zip(one.table, two.table, strict=True):
@@ -643,15 +639,12 @@ def test_the_table_as_a_frame(library: str, kind: Any, pair: Pair) -> None:
     left = {"estimator", "error_interval", "agreement"}
     told = {part.name for part in fields(Evidence)} - left | {"error_low", "error_high"}
     assert set(frame.columns) == told
-
-
-def test_a_frame_is_of_pandas_unless_asked_otherwise(pair: Pair) -> None:
-    assert isinstance(pair.found.to_frame(), pd.DataFrame)
+    assert isinstance(found.to_frame(), pd.DataFrame)
     with pytest.raises(ValueError, match="library='numpy' must be 'pandas', 'polars' or None"):
-        pair.found.to_frame("numpy")
+        found.to_frame("numpy")
 
 
-def test_what_is_not_to_be_chosen_says_why() -> None:
+def test_a_rejected_choice_states_the_objection() -> None:
     X, y = noise(60, 5)
     X[:] = 0.0  # one point for all rows: every label but those of one class is contradicted
     X[0] = 1.0
@@ -672,30 +665,29 @@ def test_warnings_of_the_data_come_once() -> None:
     assert len(told) == 1
 
 
-@pytest.mark.parametrize("candidates", [[LapSVC()], LapSVC(), SVM, "LapSVC"])
-def test_candidates_have_names(candidates: Any) -> None:
-    X, y, _ = labeled_clusters(2)
-    with pytest.raises(TypeError, match="candidates must be a list of Candidate, and has"):
-        compare(X, y, candidates=candidates)
-    with pytest.raises(TypeError, match="Give each a name and an assumption"):
-        FewLabelClassifier(candidates).fit(X, y)
+NUMBERS = Candidate("numbers", LapRLSRegressor(), SHEETS)
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("options", "error", "message"),
     [
-        ({"n_draws": 0}, "n_draws=0 must be at least 1"),
-        ({"max_left_out": -1}, "max_left_out=-1 must be at least 0"),
-        ({"max_samples": 1}, "max_samples=1 must be at least 2"),
-        ({"candidates": []}, "candidates is empty"),
-        ({"candidates": [SVM, SVM]}, "Two candidates are called 'SVM'"),
+        *(
+            ({"candidates": given}, TypeError, "must be a list of Candidate, and has .* Give each")
+            for given in ([LapSVC()], LapSVC(), SVM, "LapSVC")
+        ),
+        ({"candidates": []}, ValueError, "candidates is empty"),
+        ({"candidates": [SVM, SVM]}, ValueError, "Two candidates are called 'SVM'"),
+        ({"candidates": [SVM, NUMBERS]}, TypeError, "'numbers' is not a classifier"),
+        ({"n_draws": 0}, ValueError, "n_draws=0 must be at least 1"),
+        ({"max_left_out": -1}, ValueError, "max_left_out=-1 must be at least 0"),
+        ({"max_samples": 1}, ValueError, "max_samples=1 must be at least 2"),
     ],
 )
-def test_what_cannot_be_meant_is_refused(options: dict[str, Any], message: str) -> None:
+def test_wrong_options_are_refused(options: Any, error: type[Exception], message: str) -> None:
     X, y, _ = moons(40)
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(error, match=message):
         compare(X, y, **options)
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(error, match=message):
         FewLabelClassifier(**options).fit(X, y)
 
 
@@ -739,7 +731,7 @@ def test_many_points_have_no_matrix_of_all_pairs() -> None:
 # --- the classifier -------------------------------------------------------------------------------
 
 
-def test_the_classifier_is_what_it_chose(pair: Pair) -> None:
+def test_the_classifier_predicts_as_the_chosen_estimator(pair: Pair) -> None:
     X, y, truth, evidence, model = pair
     direct = LapSVC().fit(X, y)
     assert model.evidence_.chosen.name == evidence.chosen.name == "graph"
@@ -757,7 +749,7 @@ def test_the_classifier_is_what_it_chose(pair: Pair) -> None:
     assert str(again.evidence_) == str(model.evidence_)
 
 
-def test_a_saved_model_knows_its_evidence(tmp_path: Path) -> None:
+def test_a_saved_model_keeps_its_evidence(tmp_path: Path) -> None:
     X, y, _ = moons()
     sizes = {0: 0.5, 1: 0.5}  # a parameter that is no number
     with pytest.warns(FitFailedWarning, match="'broken' cannot be fitted"):
@@ -800,7 +792,7 @@ def test_frames_keep_their_names(frame: Any, pair: Pair) -> None:
     np.testing.assert_array_equal(model.predict(table), pair.model.predict(pair.X))
 
 
-def test_in_a_search() -> None:
+def test_candidates_can_be_selected_by_grid_search() -> None:
     X, y, _ = moons(n_labels=4)
     grid = {"candidates": [[SVM], [GRAPH]]}
     search = GridSearchCV(FewLabelClassifier(**QUICK), grid, cv=LabeledStratifiedKFold(2))
@@ -819,7 +811,7 @@ def test_a_pipeline_may_be_chosen() -> None:
     np.testing.assert_array_equal(model.transduction_, direct[-1].transduction_)
 
 
-def test_where_every_row_has_a_label() -> None:
+def test_fully_labeled_data_has_no_reproducibility() -> None:
     X, _, truth = moons(60)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LapwingWarning)
@@ -829,18 +821,19 @@ def test_where_every_row_has_a_label() -> None:
     assert CLUSTERS not in {r.assumption for r in model.evidence_.table}
 
 
-def test_what_was_not_compared_is_not_said_to_be_of_no_help() -> None:
+def test_the_verdict_names_untried_candidates() -> None:
     asked = setting(10, 10)._replace(untried=("S3VC()",))
     said = verdict([alone(), row(error=0.2)], asked)
     assert "do not help" not in said
     assert "not compared: S3VC()." in said
 
 
-def test_numbers_to_predict_are_no_classes() -> None:
+@pytest.mark.parametrize("first", [0.0, -1.0])  # -1 may be a number beside NaN
+def test_quantities_are_refused_as_classes(first: float) -> None:
     """A comparison would fit each of forty classes, for minutes and to no use."""
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((90, 3)), np.full(90, np.nan)
-    y[:40] = rng.permutation(300)[:40]
+    y[:40] = [first, *rng.permutation(np.arange(1, 300))[:39]]
     message = r"y contains 40 different whole numbers in 40 labels.*such as FewLabelRegressor"
     for run in (compare, FewLabelClassifier().fit):
         with pytest.raises(ValueError, match=message):

@@ -43,7 +43,7 @@ def test_a_right_answer_is_not_contradicted() -> None:
     assert against(X, y, truth) == 0
 
 
-def test_a_wrong_answer_of_wide_gaps_is() -> None:
+def test_a_wrong_answer_with_wide_gaps_is_contradicted() -> None:
     """Half of the rows differ, where labels of such clusters would leave next to none."""
     X, y, _, side = crossed()
     assert against(X, y, side) == pytest.approx(0.5, abs=0.15)
@@ -68,25 +68,25 @@ def test_rows_that_are_left_out_of_the_fit_do_not_count() -> None:
         assert against(X, y, np.where(kept, truth, code), weights) == expected
 
 
-def test_nothing_is_said_where_every_row_has_a_label() -> None:
+def test_fully_labeled_data_is_not_contradicted() -> None:
     X, _, truth, side = crossed(20)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LapwingWarning)  # of just that
         assert against(X, truth, side) == 0
 
 
-def test_nothing_is_said_where_the_draws_take_every_row() -> None:
+def test_draws_of_every_row_contradict_nothing() -> None:
     X, y, _, _ = crossed(4, 1)
     y = np.array([0, -1, 1, -1])
     assert against(X, y, np.array([0, 0, 1, 1])) >= 0
 
 
-def test_without_labels_alone_there_is_none() -> None:
+def test_there_is_no_trial_without_a_supervised_candidate() -> None:
     X, y, _, _ = crossed()
     assert start_supervised([GAP], X, y, None) is None
 
 
-def test_labels_alone_that_cannot_be_fitted_are_reported_by_compare() -> None:
+def test_a_supervised_candidate_that_fails_starts_no_trial() -> None:
     X, y, _, _ = crossed()
     broken = Candidate("broken", LapSVC(gamma_A=-1, gamma_I=0), LABELS_ALONE)
     assert start_supervised([broken], X, y, None) is None

@@ -77,7 +77,7 @@ def test_residuals_are_those_of_a_fit_for_each_target(candidate: Candidate) -> N
     assert low < row.error < high
 
 
-def test_few_equal_residuals_are_no_certainty() -> None:
+def test_intervals_of_few_residuals_are_wide() -> None:
     """Of normal residuals the square sum over the variance is chi-squared."""
     low, high = _interval(4.0, np.full(2, 4.0), np.full(2, 0.5))
     assert chi2(2).cdf(2 * 4 / high) == pytest.approx(0.05)
@@ -109,7 +109,7 @@ def test_equal_targets_are_left_to_the_labels_alone() -> None:
     assert {row.cells()[3] for row in found.table} == {"-"}
 
 
-def test_one_that_chooses_its_parameters_is_what_it_chose() -> None:
+def test_an_estimator_with_selected_parameters_replaces_the_search() -> None:
     path = LapRLSRegressorCV(gammas=[0.5, 2], gamma_As=[0.01], graphs=[KNNGraph(5)])
     found = compare(X, Y, candidates=[Candidate("path", path, SMOOTH)])
     fitted = clone(path).fit(X, Y)
@@ -122,7 +122,7 @@ def test_one_that_chooses_its_parameters_is_what_it_chose() -> None:
     np.testing.assert_allclose(found.chosen.residuals, fitted.left_out_residuals_, atol=1e-9)
 
 
-def test_the_labels_alone_stay_unless_another_is_better() -> None:
+def test_the_supervised_candidate_stays_unless_another_is_better() -> None:
     rng = np.random.default_rng(0)
     noise = rng.choice([-1.0, 1.0], 50)
     alone = evidence("alone", noise, LABELS_ALONE)
@@ -135,7 +135,7 @@ def test_the_labels_alone_stay_unless_another_is_better() -> None:
     assert simplest_first([same, alone])[0] is alone
 
 
-def test_what_is_clearly_better() -> None:
+def test_clearly_better_by_a_standard_error() -> None:
     noise = np.random.default_rng(0).choice([-1.0, 1.0], 50)
     alone = evidence("alone", noise, LABELS_ALONE)
     unsure = evidence("unsure", noise * np.tile([0.45, 1.3], 25))  # squares of 0.2 and 1.7
@@ -173,7 +173,7 @@ def test_verdicts() -> None:
     assert said(alone, all_labeled=True).startswith("Every row has a target")
 
 
-def test_the_estimator_answers_as_what_it_chose(tmp_path: Any) -> None:
+def test_the_regressor_predicts_as_the_chosen_estimator(tmp_path: Any) -> None:
     model = FewLabelRegressor([ALONE, GRAPH]).fit(X, Y)
     best = clone(model.best_estimator_).fit(X, Y)
     np.testing.assert_array_equal(model.predict(X), best.predict(X))
@@ -197,7 +197,7 @@ def test_pipelines_are_candidates() -> None:
     np.testing.assert_allclose(model.predict_interval(X, 0.8), inner)
 
 
-def test_deviations_are_those_of_what_it_chose() -> None:
+def test_standard_deviations_are_those_of_the_chosen_estimator() -> None:
     piped = make_pipeline(StandardScaler(), GRAPH.estimator)
     model = FewLabelRegressor([Candidate("piped", piped, SMOOTH)], updatable=True).fit(X, Y)
     plain = clone(GRAPH.estimator).set_params(updatable=True)
@@ -253,28 +253,27 @@ def test_numbers_with_fractions_are_compared_as_numbers() -> None:
     assert compare(X, gaps, max_samples=25).error == found.error
     # Whole numbers are classes, unless the candidates are regressions.
     whole = np.where(np.isnan(Y), np.nan, np.round(Y * 100))
-    with pytest.raises(ValueError, match="such as FewLabelRegressor"):
-        compare(X, np.where(np.isnan(whole), np.nan, np.arange(40) * 7.0))
     assert compare(X, whole, candidates=[ALONE]).chosen.n_left_out == 10
 
 
-def test_what_nothing_can_be_learnt_from_is_refused() -> None:
-    one = np.where(np.arange(40) == np.flatnonzero(~np.isnan(Y))[0], Y, np.nan)
-    with pytest.raises(ValueError, match=r"y contains one target, and none can be left out"):
-        FewLabelRegressor().fit(X, one)
-    with pytest.raises(TypeError, match=r"'svc' is not a regression of lapwing"):
-        compare(X, Y, candidates=[ALONE, Candidate("svc", LapSVC(), SMOOTH)])
-    with pytest.raises(
-        ValueError, match=r"class_prior='uniform' is for classes, and y contains num"
-    ):
-        compare(X, Y, class_prior="uniform")
-    with pytest.raises(ValueError, match=r"max_samples=1 must be at least 2"):
-        FewLabelRegressor(max_samples=1).fit(X, Y)
+ONE = np.where(np.arange(40) == np.flatnonzero(~np.isnan(Y))[0], Y, np.nan)
+SVC = Candidate("svc", LapSVC(), SMOOTH)
 
 
-def test_whole_numbers_beside_gaps_are_no_classes() -> None:
-    rng = np.random.default_rng(0)
-    y = np.where(np.arange(len(X)) % 2, np.nan, rng.integers(-99, 99, len(X)))
-    y[0] = -1
-    with pytest.raises(ValueError, match=r"different whole numbers in .* use a regressor"):
-        compare(X, y)
+@pytest.mark.parametrize(
+    ("y", "options", "error", "message"),
+    [
+        (ONE, {}, ValueError, "y contains one target, and none can be left out"),
+        (Y, {"candidates": [ALONE, SVC]}, TypeError, "'svc' is not a regression of lapwing"),
+        (Y, {"class_prior": "uniform"}, ValueError, "class_prior='uniform' is for classes, and y"),
+        (Y, {"max_samples": 1}, ValueError, "max_samples=1 must be at least 2"),
+    ],
+)
+def test_wrong_arguments_are_refused(
+    y: Any, options: dict[str, Any], error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        compare(X, y, **options)
+    if "class_prior" not in options:
+        with pytest.raises(error, match=message):
+            FewLabelRegressor(**options).fit(X, y)

@@ -81,24 +81,19 @@ def test_errors_on_scaled_columns_are_corrected() -> None:
     assert scaler.optimism_ > 1
 
 
-def test_the_choice_takes_scaled_columns_and_wider_intervals() -> None:
-    model = FewLabelRegressor([Candidate("mine", SCALED, LABELS_ALONE)]).fit(X, Y)
+def test_intervals_and_standard_deviations_on_scaled_columns_are_wider() -> None:
+    steps = clone(SCALED).set_params(laprlsregressor__updatable=True)
+    model = FewLabelRegressor([Candidate("mine", steps, LABELS_ALONE)], updatable=True).fit(X, Y)
     scaler, fitted = model.best_estimator_
     plain = clone(SCALED).fit(X, Y)
     ratio = fitted.left_out_residuals_ / plain[-1].left_out_residuals_
     np.testing.assert_allclose(ratio, scaler.optimism_)
+    scaled = scaler.transform(X)
     wide = np.ptp(model.predict_interval(X[30:]), axis=1)
-    narrow = np.ptp(plain[-1].predict_interval(scaler.transform(X[30:])), axis=1)
-    assert (wide > narrow).all()
-
-
-def test_standard_deviations_on_scaled_columns_are_wider() -> None:
-    steps = clone(SCALED).set_params(laprlsregressor__updatable=True)
-    model = FewLabelRegressor([Candidate("mine", steps, LABELS_ALONE)], updatable=True).fit(X, Y)
-    scaler, fitted = model.best_estimator_
+    assert (wide > np.ptp(plain[-1].predict_interval(scaled[30:]), axis=1)).all()
     values, wide = model.predict(X, return_std=True)
-    plain, narrow = fitted.predict(scaler.transform(X), return_std=True)
-    np.testing.assert_array_equal(values, plain)
+    expected, narrow = fitted.predict(scaled, return_std=True)
+    np.testing.assert_array_equal(values, expected)
     np.testing.assert_allclose(wide, scaler.optimism_ * narrow)
 
 

@@ -83,7 +83,7 @@ def test_answers_stay_and_probabilities_are_sharpened(estimator: Any) -> None:
     )
 
 
-def test_sure_rows_come_of_it(fitted: Any) -> None:
+def test_calibration_makes_rows_sure(fitted: Any) -> None:
     X, y, truth = labeled_clusters(2, n_labels=8, distance=5.0)
     model = S3VC(**ONE_DESCENT).fit(X, y)
     with pytest.warns(FewLabelsWarning, match=r"S3VC has left no label out.*calibrate\(model"):
@@ -93,7 +93,7 @@ def test_sure_rows_come_of_it(fitted: Any) -> None:
     assert (model.transduction_ == truth)[sure].mean() > 0.9
 
 
-def test_what_left_its_labels_out_stays_as_it_is() -> None:
+def test_models_that_leave_labels_out_are_not_recalibrated() -> None:
     X, y, _ = labeled_clusters(2, n_labels=3)
     model = LapSVC().fit(X, y)
     found = calibrate(model, X, y)
@@ -114,7 +114,7 @@ def test_a_pipeline_and_an_updatable_model() -> None:
     assert not model[-1].labeled_[row]
 
 
-def test_a_classifier_that_chose_it_has_them(fitted: Any) -> None:
+def test_a_few_label_classifier_is_calibrated_by_its_comparison(fitted: Any) -> None:
     X, y, _, plain = fitted
     asked = {"n_draws": 1, "max_left_out": 6, "random_state": 0}
     model = FewLabelClassifier([GAP], **asked)
@@ -128,7 +128,7 @@ def test_a_classifier_that_chose_it_has_them(fitted: Any) -> None:
 
 
 @pytest.mark.parametrize("piped", [False, True])
-def test_of_a_classifier_that_chose_the_chosen_one_is_calibrated(fitted: Any, piped: bool) -> None:
+def test_calibrate_replaces_the_chosen_estimator(fitted: Any, piped: bool) -> None:
     X, y, _, plain = fitted
     asked = {"n_draws": 1, "max_left_out": 0, "random_state": 0}  # so that it knows nothing
     model = FewLabelClassifier([GAP], **asked)
@@ -146,7 +146,7 @@ def test_of_a_classifier_that_chose_the_chosen_one_is_calibrated(fitted: Any, pi
     assert model.best_estimator_.probability_n_labels_ == 0  # it stays as it is
 
 
-def test_what_is_refused(fitted: Any) -> None:
+def test_data_of_another_fit_is_refused(fitted: Any) -> None:
     X, y, truth, model = fitted
     with pytest.raises(ValueError, match="max_left_out=0 must be a whole number >= 1"):
         calibrate(model, X, y, max_left_out=0)

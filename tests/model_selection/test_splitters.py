@@ -71,7 +71,10 @@ def test_nothing_leaks_and_no_class_is_lost(y: np.ndarray, splitter: Any) -> Non
         assert len(np.intersect1d(train, test)) == 0
         assert len(np.unique(train)) + len(np.unique(test)) == len(train) + len(test) == len(y)
         assert np.isin(np.flatnonzero(~labeled), train).all()
-        assert set(y[train]) >= set(y[labeled])
+        # `learning_curve` trains on the first rows: labels, and one of each class first.
+        classes = set(y[labeled])
+        assert set(y[train[: len(classes)]]) == classes
+        assert (np.diff(labeled[train].astype(int)) <= 0).all()
 
 
 @given(columns(), splitters((*FOLDS, LeaveOneLabelOut)))
@@ -83,16 +86,6 @@ def test_each_label_is_held_out_once_unless_it_is_the_only_one(
     splits = sides(splitter, y)
     np.testing.assert_array_equal(np.sort(np.concatenate([t for _, t in splits])), expected)
     assert splitter.get_n_splits(None, y) == len(splits)
-
-
-@given(columns(), splitters())
-def test_any_beginning_of_a_training_side_can_be_fitted(y: np.ndarray, splitter: Any) -> None:
-    """`learning_curve` trains on the first rows; see the module."""
-    classes = set(y[y != -1])
-    for train, _ in sides(splitter, y):
-        assert set(y[train[: len(classes)]]) == classes
-        is_labeled = y[train] != -1
-        assert (np.diff(is_labeled.astype(int)) <= 0).all()
 
 
 @given(columns(), st.integers(2, 5))
@@ -212,22 +205,15 @@ def test_a_marker_of_targets_can_be_chosen() -> None:
 
 MARKED = {
     "-1": (np.array([0, 1, -1, 0, -1, 1]), "auto"),
-    "-1 beside floats": (np.array([0.0, 1.0, -1.0, 0.0, -1.0, 1.0]), -1),
-    "None in a list": (["a", "b", None, "a", None, "b"], None),
-    "None in an array": (np.array(["a", "b", None, "a", None, "b"], dtype=object), "auto"),
-    "NaN": (np.array([0, 1, np.nan, 0, np.nan, 1]), np.nan),
-    "text": (np.array(["a", "b", "?", "a", "?", "b"]), "?"),
-    "empty text": (["a", "b", "", "a", "", "b"], "auto"),
-    "pandas.NA": (pd.Series([0, 1, pd.NA, 0, pd.NA, 1], dtype="Int64"), "auto"),
+    "a text": (np.array(["a", "b", "?", "a", "?", "b"]), "?"),
     "pandas texts": (pd.Series(["a", "b", None, "a", None, "b"], dtype="string"), None),
-    "categories": (pd.Series(["a", "b", None, "a", None, "b"], dtype="category"), "auto"),
     "signs": (np.array([-1, 1, 0, -1, 0, 1]), 0),
 }
 
 
 @pytest.mark.parametrize(("y", "marker"), MARKED.values(), ids=MARKED.keys())
 @pytest.mark.parametrize("kind", EVERY)
-def test_every_marker_is_known(kind: type, y: Any, marker: Any) -> None:
+def test_every_marker_is_read(kind: type, y: Any, marker: Any) -> None:
     options = {"n_splits": 2} if kind is not LeaveOneLabelOut else {}
     splits = list(kind(**options, unlabeled=marker).split(y, y))
     held = np.concatenate([test for _, test in splits])
@@ -236,7 +222,7 @@ def test_every_marker_is_known(kind: type, y: Any, marker: Any) -> None:
     assert all({2, 4} <= set(train) for train, _ in splits)
 
 
-def test_what_the_estimators_refuse_is_refused() -> None:
+def test_suspect_markers_are_refused() -> None:
     y = np.array(["a", "b", "?", "a"])
     with pytest.raises(ValueError, match=r"Pass unlabeled='\?' if it marks unlabelled rows"):
         next(LabeledStratifiedKFold(2).split(y, y))

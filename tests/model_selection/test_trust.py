@@ -73,12 +73,18 @@ def test_the_error_is_the_share_of_wrong_answers() -> None:
     assert len(found.suspicious) == 0, "all labels are right, the clusters overlap"
 
 
-def test_a_wrong_label_is_suspicious_first() -> None:
+def clusters_with_a_wrong_label() -> tuple[Any, Any]:
+    """Two clusters far apart; the label of row 3 is that of the other one."""
     rng = np.random.default_rng(0)
     X = np.vstack([rng.normal(0, 0.3, (40, 2)), rng.normal(4, 0.3, (40, 2))])
     y = np.full(80, -1)
     y[:6], y[40:46] = 0, 1
     y[3] = 1
+    return X, y
+
+
+def test_a_wrong_label_is_suspicious_first() -> None:
+    X, y = clusters_with_a_wrong_label()
     for estimator in (LapSVC(), LapRLSClassifier()):
         assert leave_one_out(estimator, X, y).suspicious.tolist() == [3]
     found = leave_one_out(S3VC(**ONE_DESCENT), X, y)
@@ -86,11 +92,7 @@ def test_a_wrong_label_is_suspicious_first() -> None:
 
 
 def test_of_equal_rows_the_one_with_the_label_is_named() -> None:
-    rng = np.random.default_rng(0)
-    X = np.vstack([rng.normal(0, 0.3, (40, 2)), rng.normal(4, 0.3, (40, 2))])
-    y = np.full(80, -1)
-    y[:6], y[40:46] = 0, 1
-    y[3] = 1
+    X, y = clusters_with_a_wrong_label()
     X, y = np.vstack([X[3], X[3], X]), np.concatenate([[-1, 0], y])  # rows 0 and 1 equal row 5
     found = leave_one_out(LapRLSClassifier(), X, y)
     np.testing.assert_array_equal(found.rows, np.flatnonzero(y >= 0))
@@ -108,7 +110,7 @@ def test_one_label_a_class_leaves_nothing_to_leave_out() -> None:
     np.testing.assert_array_equal(found.predicted, found.labels)
 
 
-def test_regressions_say_what_is_not_explained() -> None:
+def test_the_error_of_a_regression_is_the_unexplained_variance() -> None:
     X, y, _ = labeled_curve()
     found = leave_one_out(LapRLSRegressor(), X, y)
     total = ((found.labels - found.labels.mean()) ** 2).sum()
@@ -251,7 +253,7 @@ def test_other_estimators_are_refused(trial: Any) -> None:
         trial(FewLabelClassifier(), X, y)
 
 
-def test_what_leave_one_out_found_is_printed_in_words() -> None:
+def test_leave_one_out_is_printed_in_words() -> None:
     found = LeaveOneOut(
         rows=np.arange(10),
         labels=np.repeat([0, 1], 5),
