@@ -317,6 +317,11 @@ def test_groups_are_refused_and_none_is_none(kind: type) -> None:
     splitter = kind() if kind is LeaveOneLabelOut else kind(2)
     assert splitter.get_n_splits(y, y, None) == len(list(splitter.split(y, y, None)))
     assert check_cv(splitter) is splitter
+    if kind is LeaveOneLabelOut:
+        with pytest.raises(ValueError, match="y is required"):
+            splitter.get_n_splits()
+    else:
+        assert splitter.get_n_splits() == 2
 
 
 @pytest.mark.parametrize("name", lapwing.model_selection.__all__)
