@@ -7,12 +7,13 @@ What holds of any estimator is tried by test_every.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Ridge
 from sklearn.metrics.pairwise import rbf_kernel
@@ -229,46 +230,51 @@ def test_columns_are_one_against_the_rest_in_the_order_of_the_classes(estimator:
 NAMES = np.array(["ash", "beech", "cedar", "dogwood"])
 
 
-@pytest.mark.parametrize("gamma_A", [0.05, 1.0])
-def test_without_a_graph_the_hinge_is_the_svm(gamma_A: float) -> None:
-    X, y, _ = labeled_clusters(2, n_labels=20)
-    y = np.where(y == -1, "?", NAMES[y])
-    at = y != "?"
-    w = np.random.default_rng(0).uniform(0.5, 2, len(X))
-    ours = LapSVC(
-        gamma=0.3, gamma_A=gamma_A, gamma_I=0, loss="hinge", fit_intercept=True, unlabeled="?"
-    ).fit(X, y, sample_weight=w)
-    svc = SVC(C=1 / (2 * gamma_A), gamma=0.3, tol=1e-9).fit(X[at], y[at], sample_weight=w[at])
-    np.testing.assert_allclose(ours.decision_function(X), svc.decision_function(X), atol=1e-6)
-    np.testing.assert_array_equal(ours.predict(X), svc.predict(X))
-
-
-@pytest.mark.parametrize("fit_intercept", [False, True])
-def test_without_a_graph_the_squared_hinge_is_the_primal_svm(fit_intercept: bool) -> None:
-    X, y, _ = labeled_clusters(3, n_labels=12)
-    at = y != -1
-    ours = LapSVC("linear", gamma_A=0.5, gamma_I=0, fit_intercept=fit_intercept).fit(X, y)
+PRIMAL = partial(LinearSVC, C=1.0, dual=False, tol=1e-12, max_iter=10**5)
+# Ours without a graph, and theirs with C = 1 / (2 gamma_A) or alpha = gamma_A.
+MACHINES: dict[str, tuple[Any, Any]] = {
+    "SVC": (
+        LapSVC(gamma=0.3, gamma_A=0.05, loss="hinge", fit_intercept=True),
+        SVC(C=10, gamma=0.3, tol=1e-9),
+    ),
+    "SVC, small C": (
+        LapSVC(gamma=0.3, gamma_A=1.0, loss="hinge", fit_intercept=True),
+        SVC(C=0.5, gamma=0.3, tol=1e-9),
+    ),
+    "LinearSVC": (LapSVC("linear", gamma_A=0.5), PRIMAL(fit_intercept=False)),
     # liblinear penalises its bias, as that of one more feature: the larger that, the less.
-    theirs = LinearSVC(
-        C=1.0,
-        dual=False,
-        tol=1e-12,
-        max_iter=10**5,
-        fit_intercept=fit_intercept,
-        intercept_scaling=1e4,
-    ).fit(X[at], y[at])
-    np.testing.assert_allclose(ours.decision_function(X), theirs.decision_function(X), atol=1e-5)
+    "LinearSVC, intercept": (
+        LapSVC("linear", gamma_A=0.5, fit_intercept=True),
+        PRIMAL(intercept_scaling=1e4),
+    ),
+    "SVR": (
+        LapSVR(gamma=0.3, gamma_A=0.2, epsilon=0.3),
+        SVR(C=2.5, gamma=0.3, epsilon=0.3, tol=1e-9),
+    ),
+    "SVR, no tube": (
+        LapSVR(gamma=0.3, gamma_A=0.2, epsilon=0),
+        SVR(C=2.5, gamma=0.3, epsilon=0, tol=1e-9),
+    ),
+    "KernelRidge": (
+        LapRLSRegressor(gamma=0.3, gamma_A=0.2, fit_intercept=False),
+        KernelRidge(alpha=0.2, kernel="rbf", gamma=0.3),
+    ),
+    "Ridge": (LapRLSRegressor("linear", gamma_A=0.2), Ridge(alpha=0.2)),
+}
 
 
-@pytest.mark.parametrize("epsilon", [0.0, 0.3])
-def test_without_a_graph_the_insensitive_loss_is_support_vector_regression(
-    epsilon: float,
-) -> None:
-    X, y, _ = labeled_curve()
-    at = ~np.isnan(y)
-    ours = LapSVR(gamma=0.3, gamma_A=0.2, gamma_I=0, epsilon=epsilon).fit(X, y)
-    theirs = SVR(C=1 / 0.4, gamma=0.3, epsilon=epsilon, tol=1e-9).fit(X[at], y[at])
-    np.testing.assert_allclose(ours.predict(X), theirs.predict(X), atol=1e-5)
+@pytest.mark.parametrize("name", MACHINES)
+def test_without_a_graph_it_is_a_model_of_scikit_learn(name: str) -> None:
+    ours, theirs = MACHINES[name]
+    classes = is_classifier(ours)
+    X, y, _ = labeled_clusters(2, n_labels=20) if classes else labeled_curve()
+    at, w = labeled_rows(y), np.random.default_rng(0).uniform(0.5, 2, len(X))
+    ours = clone(ours).set_params(gamma_I=0).fit(X, y, sample_weight=w)
+    theirs.fit(X[at], y[at], sample_weight=w[at])
+    expected = getattr(theirs, "decision_function", theirs.predict)(X)
+    np.testing.assert_allclose(scores(ours, X)[:, 0], expected, atol=1e-5)
+    if classes:
+        np.testing.assert_array_equal(ours.predict(X), theirs.predict(X))
 
 
 @pytest.mark.filterwarnings("ignore::lapwing.exceptions.NothingUnlabeledWarning")
@@ -277,20 +283,6 @@ def test_ties_are_predicted_positive() -> None:
     fitted = LapSVC("linear", gamma_I=0, unlabeled=None).fit(X, ["a", "a", "b", "b"])
     assert fitted.decision_function([[0.0]]).tolist() == [0.0]
     assert fitted.predict([[0.0]]).tolist() == ["b"]
-
-
-@pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
-@pytest.mark.parametrize("fit_intercept", [False, True])
-def test_the_linear_kernel_is_the_linear_space(loss: str, fit_intercept: bool) -> None:
-    X, y, _ = labeled_clusters(3)
-    for gamma_A in (1e-4, 1e-6):
-        options = {"gamma_A": gamma_A, "loss": loss, "fit_intercept": fit_intercept}
-        linear = LapSVC("linear", **options).fit(X, y)
-        kernel = LapSVC(lambda X, Z: X @ Z.T, **options).fit(X, y)
-        np.testing.assert_allclose(kernel.objective_, linear.objective_, rtol=1e-6)
-        np.testing.assert_allclose(
-            kernel.decision_function(X), linear.decision_function(X), atol=1e-5
-        )
 
 
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
@@ -305,32 +297,6 @@ def test_more_features_than_points(solver: str, form: Any) -> None:
     linear = LapSVC("linear", solver=solver, **options).fit(form(X), y)
     assert linear.coef_.shape == (1, 150)
     np.testing.assert_allclose(linear.decision_function(form(X)), f, atol=1e-6)
-
-
-def test_without_a_graph_least_squares_is_ridge_regression() -> None:
-    X, y, _ = labeled_curve()
-    at = ~np.isnan(y)
-    w = np.random.default_rng(0).uniform(0.5, 2, len(X))
-    kernel = LapRLSRegressor(gamma=0.3, gamma_A=0.2, gamma_I=0, fit_intercept=False)
-    theirs = KernelRidge(alpha=0.2, kernel="rbf", gamma=0.3).fit(X[at], y[at], w[at])
-    np.testing.assert_allclose(
-        kernel.fit(X, y, sample_weight=w).predict(X), theirs.predict(X), atol=1e-9
-    )
-    linear = LapRLSRegressor("linear", gamma_A=0.2, gamma_I=0).fit(X, y, sample_weight=w)
-    ridge = Ridge(alpha=0.2).fit(X[at], y[at], sample_weight=w[at])
-    np.testing.assert_allclose(linear.predict(X), ridge.predict(X), atol=1e-9)
-    np.testing.assert_allclose(linear.coef_[0], ridge.coef_, atol=1e-9)
-
-
-def test_least_squares_is_the_closed_form_of_the_paper() -> None:
-    """alpha = (J K + gamma_A I + gamma_I L K)^-1 y: LapSVM paper, (15), without a bias."""
-    X, y, _ = labeled_clusters(3)
-    ours = LapRLSClassifier(gamma=0.3, gamma_A=0.02, gamma_I=0.7).fit(X, y)
-    K, S = gram(ours, X), dense_smoothness(ours)
-    J = np.diag((y != -1).astype(float))
-    Y = np.where(y[:, None] == np.arange(3), 1.0, -1.0) * (y != -1)[:, None]
-    alpha = np.linalg.solve(J @ K + 0.02 * np.eye(len(X)) + S @ K, Y)
-    np.testing.assert_allclose(ours.decision_function(X), K @ alpha, atol=1e-8)
 
 
 # ---- rows that are one point, or are not --------------------------------------------------------

@@ -16,7 +16,7 @@ from lapwing.kernels import make_kernel
 from lapwing.spaces.base import Space
 from lapwing.spaces.full import FullKernelSpace
 from lapwing.spaces.linear import LinearSpace
-from lapwing.spaces.mapped import deformed, full_map, landmark_map
+from lapwing.spaces.mapped import MappedSpace, deformed, full_map, landmark_map
 from tests.helpers.problems import GRAPHS, affinity, laplacian, rbf
 from tests.helpers.rows import ArrayRows
 
@@ -156,6 +156,14 @@ def _landmark_map(
     return _in_coordinates(space, lambda P: rbf(P, basis, GAMMA) @ space.lift, k, container)
 
 
+def _wide_map() -> Known:
+    """Many more coordinates than points, of which two are equal."""
+    wide, new = random(N, 60, seed=4), random(N_NEW, 60, seed=9)
+    wide[5] = wide[2]
+    space = MappedSpace(wide, np.eye(60), LinearSpace(wide).function)
+    return Known(space, wide, np.eye(60), wide @ wide.T, wide, wide, new, new)
+
+
 def _deformed(which: str) -> Known:
     """(I + K S)^-1 K on the training points: errata-free form of the deformed kernel."""
     X, _ = points(4)
@@ -200,6 +208,7 @@ MAKERS: dict[str, Callable[[], Known]] = {
     "full map of sparse points": lambda: _full_map(sp.csr_array),
     "full map precomputed": _full_map_precomputed,
     "full map precomputed of some rows": lambda: _full_map_precomputed(of_some=True),
+    "wide map of equal points": _wide_map,
     "landmarks": lambda: _landmark_map(np.asarray),
     "landmarks of sparse points": lambda: _landmark_map(sp.csr_array),
     "landmarks of rows on disk": lambda: _landmark_map(np.asarray, held=ArrayRows),

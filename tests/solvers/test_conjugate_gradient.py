@@ -43,28 +43,21 @@ def ones() -> Array:
 
 
 @pytest.mark.parametrize("n_columns", [1, 2, 12])
-@pytest.mark.parametrize("started", [False, True])
-def test_it_is_the_dense_solution(n_columns: int, started: bool) -> None:
+@pytest.mark.parametrize(("started", "tol"), [(False, 1e-12), (True, 1e-12), (False, 1e-3)])
+def test_it_is_the_dense_solution(n_columns: int, started: bool, tol: float) -> None:
     A, right = system(n_columns)
     before = right.copy()
     start = np.full_like(right, 0.3) if started else None
-    found = conjugate_gradient(
-        product(A), right, A.diagonal(), start=start, tol=1e-12, max_iter=200
-    )
-    assert_allclose(found.x, np.linalg.solve(A, right), atol=1e-10)
+    found = conjugate_gradient(product(A), right, A.diagonal(), start=start, tol=tol, max_iter=200)
+    assert_allclose(found.x, np.linalg.solve(A, right), atol=100 * tol)
     assert found.status is Status.CONVERGED
     residual = right - A @ found.x
     assert_allclose(found.residual, residual, atol=1e-10)
+    relative = np.linalg.norm(residual, axis=0) / np.linalg.norm(right, axis=0)
+    assert_allclose(found.optimality, relative, atol=1e-10)
+    assert (found.optimality <= tol).all()
     assert_array_equal(right, before)
     assert start is None or (start == 0.3).all()
-
-
-def test_the_reported_residual_is_true() -> None:
-    A, right = system(6)
-    found = conjugate_gradient(product(A), right, ones(), tol=1e-3, max_iter=200)
-    relative = np.linalg.norm(right - A @ found.x, axis=0) / np.linalg.norm(right, axis=0)
-    assert_allclose(found.optimality, relative, atol=1e-10)
-    assert (relative <= 1e-3).all()
 
 
 def test_a_good_preconditioner_saves_steps() -> None:
@@ -77,33 +70,21 @@ def test_a_good_preconditioner_saves_steps() -> None:
     assert told.n_iter < plain.n_iter / 2
 
 
-def test_columns_do_not_depend_on_each_other() -> None:
-    # The first columns are solved after a few steps, and stay as they are then.
+@pytest.mark.parametrize("tol", [0.1, 1e-6])
+def test_solved_columns_stay_as_they_are(tol: float) -> None:
+    """Columns do not depend on each other, and the first ones are solved after a few steps."""
     A, right = system(12)
-    together = conjugate_gradient(product(A), right, ones(), tol=1e-6, max_iter=200)
+    together = conjugate_gradient(product(A), right, ones(), tol=tol, max_iter=200)
     steps = []
     for k in range(12):
-        alone = conjugate_gradient(product(A), right[:, [k]], ones(), tol=1e-6, max_iter=200)
-        assert_allclose(together.x[:, [k]], alone.x, atol=1e-12)
-        assert_allclose(together.optimality[k], alone.optimality[0], rtol=1e-3, atol=1e-12)
-        steps.append(alone.n_iter)
-    assert len(set(steps)) > 4
-    assert together.n_iter == max(steps)
-
-
-def test_solved_columns_stay_as_they_are() -> None:
-    A, _ = system(1)
-    right = np.random.default_rng(1).standard_normal((N, 12)) ** 3
-    together = conjugate_gradient(product(A), right, ones(), tol=0.1, max_iter=200)
-    steps = []
-    for k in range(12):
-        alone = conjugate_gradient(product(A), right[:, [k]], ones(), tol=0.1, max_iter=200)
+        alone = conjugate_gradient(product(A), right[:, [k]], ones(), tol=tol, max_iter=200)
         assert_allclose(together.x[:, [k]], alone.x, atol=1e-12)
         assert_allclose(together.residual[:, [k]], alone.residual, atol=1e-12)
-        assert_allclose(together.optimality[k], alone.optimality[0], rtol=1e-6)
+        assert_allclose(together.optimality[k], alone.optimality[0], rtol=1e-3, atol=1e-12)
         steps.append(alone.n_iter)
     assert together.n_iter == max(steps) > min(steps)
-    assert np.abs(right - A @ together.x).max() > 1e-3
+    assert len(set(steps)) > 2
+    assert np.abs(right - A @ together.x).max() > tol / 100
 
 
 def test_solved_columns_leave_once_they_are_half() -> None:

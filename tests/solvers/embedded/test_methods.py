@@ -14,7 +14,6 @@ from lapwing.objectives.embedded import EmbeddedObjective, Units
 from lapwing.solvers.base import Settings, Status
 from lapwing.solvers.embedded.methods import (
     EMBEDDED_METHODS,
-    require_matrices,
 )
 from lapwing.solvers.embedded.systems import (
     EmbeddedResult,
@@ -29,12 +28,17 @@ from tests.helpers.spaces import random
 N, MU, C, GAMMA = 30, 3.0, 5.0, 0.4
 X = random(N, 3)
 KERNEL = make_kernel("rbf", X, gamma=GAMMA)
-L = laplacian(affinity(X), normalized=False)
 INDEX = np.array([3, 0, 9, 3, 21, 17])
 WEIGHTS = np.array([10.0, 5.0, 20.0, 40.0, 8.0, 8.0])
 TARGETS = random(6, 2, seed=1)
-VALUES, VECTORS = np.linalg.eigh(L)
-PLAIN = Units(np.zeros(2), 1.0)
+EDGES, APART = affinity(X), affinity(X)
+APART[:24, 24:] = APART[24:, :24] = 0  # the last points have no label
+LAPLACIANS: dict[str, Any] = {
+    "D - W": laplacian(EDGES, normalized=False),
+    "normalized": laplacian(EDGES, normalized=True),
+    "component without a label": laplacian(APART, normalized=False),
+    "no smoothness": np.zeros((N, N)),
+}
 LOSSES: dict[str, Loss] = {
     "squared": Squared(),
     "epsilon_insensitive": EpsilonInsensitive(0.05),
@@ -50,10 +54,11 @@ SPACES: dict[str, Any] = {
 
 
 def objective(
-    space: Any, *, few: bool, bias: bool = True, loss: str = "squared"
+    space: Any, *, few: bool, bias: bool = True, loss: str = "squared", graph: str = "D - W"
 ) -> EmbeddedObjective:
-    basis = (VECTORS[:, :9], MU * VALUES[:9]) if few else (None, None)
-    parts = INDEX, WEIGHTS, TARGETS, DenseTerm(MU * L), C, bias
+    values, vectors = np.linalg.eigh(LAPLACIANS[graph])
+    basis = (vectors[:, :9], MU * values[:9]) if few else (None, None)
+    parts = INDEX, WEIGHTS, TARGETS, DenseTerm(MU * LAPLACIANS[graph]), C, bias
     return EmbeddedObjective(space, *parts, *basis, loss=LOSSES[loss])
 
 
@@ -73,7 +78,7 @@ def value(problem: EmbeddedObjective, result: EmbeddedResult) -> Any:
     g, r = result.state.virtual, h + result.state.intercept - result.state.virtual
     norm = space.dot(result.state.coef, result.state.coef, h)
     misfit = (WEIGHTS[:, None] * (g[INDEX] - problem.targets) ** 2).sum(axis=0)
-    smooth = MU * np.einsum("ij,ij->j", g, L @ g)
+    smooth = np.einsum("ij,ij->j", g, problem.smoothness(g))
     of_loss = (
         C / 2 * r**2 if problem.loss.name == "squared" else C * np.maximum(np.abs(r) - 0.05, 0)
     )
@@ -91,12 +96,14 @@ WAYS = [
 ]
 
 
+@pytest.mark.parametrize("bias", [False, True], ids=["", "bias"])
+@pytest.mark.parametrize("graph", LAPLACIANS)
 @pytest.mark.parametrize(("loss", "held", "name", "few"), WAYS)
-def test_results_are_in_the_coefficients_of_the_space(
-    loss: str, held: str, name: str, few: bool
+def test_all_ways_find_the_minimum(
+    loss: str, held: str, name: str, few: bool, graph: str, bias: bool
 ) -> None:
-    """The reported objective is that of the function they stand for; all ways find the least."""
-    problem = objective(SPACES[name](), few=few, loss=loss)
+    """Results are in the coefficients of the space, and the objective is that of the function."""
+    problem = objective(SPACES[name](), few=few, loss=loss, graph=graph, bias=bias)
     result = run(problem, held)
     assert result.state.coef.shape == (problem.space.n_coef, 2)
     np.testing.assert_allclose(result.objective, value(problem, result), rtol=1e-7)
@@ -159,16 +166,6 @@ def test_iterations_are_limited_and_reported(loss: str, held: str, few: bool) ->
     assert stopped.status == Status.CALLBACK
     assert (stopped.n_iter, len(ticks)) == (3, 3)
     assert run(problem, held, max_iter=2).n_iter == 2
-
-
-def test_matrices_are_forecast(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LAPWING_MEMORY_LIMIT", "1k")
-    message = (
-        r"Embedded regression with the n x n kernel matrix of n = 100 points needs 156\.2 kB.*"
-        r"Use space=Landmarks\(1000\) and n_eigenvectors=50, which form no n x n matrix"
-    )
-    with pytest.raises(MemoryError, match=message):
-        require_matrices(100, 2)
 
 
 @pytest.mark.parametrize("loss", LOSSES)

@@ -20,13 +20,11 @@ from sklearn.svm import SVR
 from lapwing._host.threads import single_blas_thread
 from lapwing.kernels import make_kernel
 from lapwing.linalg import pivoted_cholesky
-from lapwing.objectives.embedded import EmbeddedObjective, graph_side, spectral_side
+from lapwing.objectives.embedded import graph_side, spectral_side
 from lapwing.solvers.base import Settings, Status
 from lapwing.solvers.embedded import tube
-from lapwing.solvers.embedded.methods import EMBEDDED_METHODS
 from lapwing.solvers.embedded.systems import (
     DenseSystem,
-    EmbeddedResult,
     FeatureSystem,
 )
 from lapwing.solvers.embedded.tube import fit_tube, tube_regression
@@ -34,7 +32,7 @@ from lapwing.spaces.block_operator import Sums
 from lapwing.spaces.linear import LinearSpace
 from lapwing.spaces.mapped import landmark_map
 from tests.helpers.embedded import least_squares
-from tests.helpers.problems import DenseTerm, affinity, laplacian, rbf
+from tests.helpers.problems import affinity, laplacian, rbf
 
 LAM, MU = 30.0, 4.0
 
@@ -96,12 +94,6 @@ class Toy:
     def features(self) -> LinearSpace:
         return LinearSpace(pivoted_cholesky(self.K.copy(), 1e-13)[0])
 
-    def objective(self, C: float, *, bias: bool = False) -> EmbeddedObjective:
-        """Of any virtual labels, in coordinates."""
-        term = DenseTerm(self.mu * self.L)
-        parts = self.index, self.weights, self.y, term, C, bias
-        return EmbeddedObjective(self.features(), *parts)
-
 
 def toy(
     seed: int = 0,
@@ -141,7 +133,6 @@ TOYS: dict[str, Callable[[], Toy]] = {
     "the same, unnormalized": lambda: toy(4, normalized=False, lone=6),
     "no smoothness": lambda: toy(5, mu=0.0),
 }
-every_toy = pytest.mark.parametrize("name", TOYS)
 every_bias = pytest.mark.parametrize("bias", [False, True], ids=["", "bias"])
 
 
@@ -197,19 +188,6 @@ def test_a_subspace_is_the_papers(k: int) -> None:
 
 
 @every_bias
-@every_toy
-def test_features_are_the_kernel_matrix(name: str, bias: bool) -> None:
-    case, C = TOYS[name](), 5.0
-    features, side = case.features(), case.spectral(12)
-    dense = least_squares(DenseSystem(case.K, side, bias), C)
-    result = least_squares(FeatureSystem(features, side, bias), C)
-    np.testing.assert_allclose(features.X @ result.state.coef, case.K @ dense.state.coef, atol=1e-9)
-    np.testing.assert_allclose(result.state.virtual, dense.state.virtual, atol=1e-9)
-    np.testing.assert_allclose(result.state.intercept, dense.state.intercept, atol=1e-9)
-    np.testing.assert_allclose(result.objective, dense.objective, rtol=1e-9)
-
-
-@every_bias
 @pytest.mark.parametrize("near", [False, True])
 def test_sums_of_kernel_values_are_lifted_where_they_keep_the_digits(
     monkeypatch: pytest.MonkeyPatch, near: bool, bias: bool
@@ -230,26 +208,6 @@ def test_sums_of_kernel_values_are_lifted_where_they_keep_the_digits(
     expected = B.T @ (q[:, None] * B) + np.diag(np.arange(len(B.T)) < Z.shape[1])
     replaced = FeatureSystem(landmark_map(space.psi._kernel, X, landmarks), side, bias)
     np.testing.assert_allclose(replaced.normal_matrix(q), expected, atol=1e-7)
-
-
-def conjugate_gradient(objective: EmbeddedObjective, settings: Settings[None]) -> EmbeddedResult:
-    method = EMBEDDED_METHODS["squared", "operator"]
-    return method.solve(objective, method.form(objective), settings)
-
-
-@every_bias
-@every_toy
-def test_conjugate_gradient_is_the_exact_graph_kernel(name: str, bias: bool) -> None:
-    case, C = TOYS[name](), 5.0
-    dense = least_squares(case.dense(bias=bias), C)
-    features = case.features()
-    result = conjugate_gradient(case.objective(C, bias=bias), Settings(1e-12))
-    np.testing.assert_allclose(features.X @ result.state.coef, case.K @ dense.state.coef, atol=1e-8)
-    np.testing.assert_allclose(result.state.virtual, dense.state.virtual, atol=1e-8)
-    np.testing.assert_allclose(result.state.intercept, dense.state.intercept, atol=1e-8)
-    np.testing.assert_allclose(result.objective, dense.objective, rtol=1e-8)
-    assert result.status == Status.CONVERGED
-    assert (result.optimality <= 1e-12).all()
 
 
 def test_no_smoothness_is_ridge_regression_on_the_labels() -> None:
@@ -339,22 +297,6 @@ def test_no_smoothness_and_certain_labels_are_svr() -> None:
     expected[labels[machine.support_]] = machine.dual_coef_[0]
     fit = fit_column(case.dense(bias=True), 0, 2.0, 0.1, Settings(1e-10, 200))
     np.testing.assert_allclose(fit.state.alpha, expected, atol=1e-6)
-
-
-@every_bias
-@pytest.mark.parametrize(("C", "epsilon"), PARAMETERS)
-def test_features_find_what_the_kernel_matrix_finds(C: float, epsilon: float, bias: bool) -> None:
-    case = toy(3, lone=8)
-    features, side = case.features(), case.spectral(15)
-    dense = fit_column(DenseSystem(case.K, side, bias), 1, C, epsilon, Settings(1e-9, 200))
-    other = fit_column(FeatureSystem(features, side, bias), 1, C, epsilon, Settings(1e-9, 200))
-    assert (dense.status, other.status) == (Status.CONVERGED, Status.CONVERGED)
-    assert other.objective == pytest.approx(dense.objective, rel=1e-7)
-    f, expected = features.X @ other.state.fit.coef, case.K @ dense.state.fit.coef
-    np.testing.assert_allclose(f, expected, atol=2e-4)  # |f - f*|^2 <= 2 gap
-    np.testing.assert_allclose(
-        case.features().X.T @ other.state.alpha, other.state.fit.coef[:, 0], atol=1e-5 * C
-    )
 
 
 @pytest.mark.parametrize("C", [0.02, 0.3, 3.0])

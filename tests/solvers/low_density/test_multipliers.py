@@ -12,7 +12,6 @@ from sklearn.svm import SVC
 
 from lapwing.kernels import make_kernel
 from lapwing.losses import GaussianBump, Hinge, SquaredHinge
-from lapwing.losses.augmented import ShiftedHinge
 from lapwing.objectives.low_density import CenteredFeatures, Function, LowDensityObjective
 from lapwing.solvers.base import Settings, Status
 from lapwing.solvers.low_density.cccp import minimize
@@ -218,26 +217,6 @@ def test_differentiable_losses_are_descended_as_they_are():
     np.testing.assert_array_equal(found.state.coef, same.state.coef)
     _, of_w, of_b = objective.value_and_gradient(found.state)
     assert np.hypot(np.linalg.norm(of_w), of_b) < 1e-7 * reference(objective)
-
-
-# --- the shifted hinge ----------------------------------------------------------------------------
-
-
-def test_the_shifted_hinge_is_the_maximum_that_it_says():
-    rng = np.random.default_rng(0)
-    c, beta, y = rng.uniform(0.5, 2, 50), rng.uniform(0, 0.5, 50), rng.choice([-1.0, 1.0], 50)
-    f, rho = rng.uniform(-3, 3, 50), 0.7
-    loss = ShiftedHinge(c, -y * beta, rho, y)
-    b = np.linspace(0, 1, 20_001)[:, None] * c
-    brute = (b * (1 - y * f) - (b - beta) ** 2 / (2 * rho)).max(axis=0)
-    np.testing.assert_allclose(loss.objective_scale * loss.value(y, f), brute, atol=1e-7)
-    h = 1e-6
-    np.testing.assert_allclose(
-        loss.derivative(y, f), (loss.value(y, f + h) - loss.value(y, f - h)) / (2 * h), atol=1e-8
-    )
-    slope = (loss.derivative(y, f + h) - loss.derivative(y, f - h)) / (2 * h)
-    np.testing.assert_allclose(loss.curvature(y, f), slope, atol=1e-8)
-    assert {0.0, rho / 2} == set(loss.curvature(y, f))
 
 
 # --- L-BFGS ---------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Leave-one-out against fits without the observation, on all points and with the graph."""
+"""Leave-one-out, exact and by one Newton step, against fits without the observation."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lapwing.losses import EpsilonInsensitive, Hinge, Kind, Loss, Squared, Squar
 from lapwing.solvers.manifold import leave_one_out
 from lapwing.solvers.manifold.deformed import DeformedKernel
 from lapwing.solvers.manifold.dual import dual, solve_reduced
-from lapwing.solvers.manifold.leave_one_out import left_out_values
+from lapwing.solvers.manifold.leave_one_out import left_out_values, one_step_values
 from lapwing.solvers.manifold.settings import ManifoldSettings
 from tests.helpers.outside import Logistic, RoundedHinge
 from tests.helpers.problems import GRAPHS, make_case
@@ -44,12 +44,18 @@ class TwoParabolas(Loss):
         return y, np.zeros_like(y)
 
 
-def left_out(objective, wanted=None):
+def solved(objective):
+    """The reduced problem, its kernel matrix and its solution."""
     columns = DeformedKernel.of(objective).at(objective.index)
     reduced = columns.reduce(objective)
-    solution = solve_reduced(reduced, ManifoldSettings(max_iter=100, tol=1e-10))
+    state = solve_reduced(reduced, ManifoldSettings(max_iter=100, tol=1e-10)).state
+    return reduced, columns.block(), state
+
+
+def left_out(objective, wanted=None):
+    reduced, _, state = solved(objective)
     wanted = np.ones(len(objective.index), dtype=bool) if wanted is None else wanted
-    return left_out_values(reduced, solution.state, wanted, ManifoldSettings(tol=1e-10))
+    return left_out_values(reduced, state, wanted, ManifoldSettings(tol=1e-10))
 
 
 def by_refits(objective):
@@ -145,3 +151,38 @@ def test_repeated_points_keep_their_other_observations():
         weights=np.append(objective.weights, 0.7),
     )
     np.testing.assert_allclose(left_out(twice), by_refits(twice), atol=1e-8)
+
+
+# --- by one Newton step ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("loss", "graph"),
+    [
+        *((Squared(), graph) for graph in GRAPHS),
+        *((loss, "normalized") for loss in (SquaredHinge(), RoundedHinge(0.5), Logistic())),
+    ],
+    ids=lambda value: getattr(value, "name", value),
+)
+@pytest.mark.parametrize("fit_intercept", [False, True], ids=["no bias", "bias"])
+def test_one_step_is_exact_for_the_squared_loss_and_close_for_others(loss, graph, fit_intercept):
+    objective = make_case(loss=loss, graph=graph, fit_intercept=fit_intercept, c=2).objective()
+    reduced, kernel, state = solved(objective)
+    scores = reduced.labeled(state.values)
+    found, exact = one_step_values(reduced, kernel, scores), left_out(objective)
+    changed = np.abs(exact - scores)
+    assert changed.max() > 1e-3
+    assert np.median(np.abs(found - exact)) < 0.1 * np.median(changed[changed > 1e-6])
+    if loss == Squared():
+        np.testing.assert_allclose(found, exact, atol=1e-8 * np.abs(exact).max())
+    beyond = exact == scores  # the margin
+    np.testing.assert_array_equal(found[beyond], scores[beyond])
+
+
+def test_a_matrix_without_an_inverse_gives_no_values():
+    objective = make_case(loss=Squared(), c=2).objective()
+    reduced, kernel, _ = solved(objective)
+    scores = np.zeros(objective.targets.shape)
+    assert np.isnan(one_step_values(reduced, -1e3 * np.eye(len(kernel)), scores)).all()
+    single = leave_one_out._inverse_diagonal(np.ones((1, 1)), np.ones(1), bias=True)
+    assert np.isnan(single).all()

@@ -11,16 +11,13 @@ from functools import partial
 import numpy as np
 import pytest
 from scipy.optimize import lsq_linear
-from sklearn.kernel_ridge import KernelRidge
-from sklearn.linear_model import Ridge
-from sklearn.svm import SVC, SVR, LinearSVC
 
-from lapwing.losses.labeled import EpsilonInsensitive, Hinge, Squared, SquaredHinge
+from lapwing.losses.labeled import EpsilonInsensitive, Hinge, Squared
 from lapwing.objectives.manifold import Objective
 from lapwing.solvers.base import Status
 from lapwing.solvers.manifold.deformed import DeformedKernel
-from lapwing.solvers.manifold.dual import dual
-from lapwing.solvers.manifold.newton import newton
+from lapwing.solvers.manifold.dual import dual, reduced_solver, solve_reduced
+from lapwing.solvers.manifold.newton import closed_form, newton
 from lapwing.solvers.manifold.pcg import pcg
 from lapwing.solvers.manifold.settings import ManifoldSettings
 from lapwing.spaces.full import FullKernelSpace
@@ -161,59 +158,29 @@ def test_columns_of_the_deformed_kernel_serve_other_labels_losses_and_weights(lo
     np.testing.assert_allclose(again.state.values, fresh.state.values, atol=1e-9)
 
 
-# --- other libraries ------------------------------------------------------------------------------
-
-# Loss, space, whether there is a bias, and C -> model.
-MODELS = {
-    "SVC": (Hinge(), "full", True, partial(SVC, kernel="precomputed", tol=1e-10)),
-    "SVR": (
-        EpsilonInsensitive(0.3),
-        "full",
-        True,
-        partial(SVR, epsilon=0.3, kernel="precomputed", tol=1e-10),
-    ),
-    "LinearSVC": (
-        SquaredHinge(),
-        "linear",
-        False,
-        partial(LinearSVC, fit_intercept=False, dual=False, tol=1e-12),
-    ),
-    "KernelRidge": (
-        Squared(),
-        "full",
-        False,
-        lambda C: KernelRidge(alpha=1 / (2 * C), kernel="precomputed"),
-    ),
-    "Ridge": (Squared(), "linear", True, lambda C: Ridge(alpha=1 / (2 * C), tol=1e-12)),
-}
-
-
-@pytest.mark.parametrize("name", MODELS)
-def test_without_a_graph_it_is_a_model_of_scikit_learn(name):
-    """C = 1 / (2 gamma_A), errata L9."""
-    loss, space, fit_intercept, make = MODELS[name]
-    case = make_case(
-        graph="no graph",
-        loss=loss,
-        fit_intercept=fit_intercept,
-        space=space,
-        n=30,
-        n_labels=20,
-        c=1,
-    )
-    points = case.K[:, case.index] if space == "full" else case.X
-    model = make(C=1 / (2 * case.gamma_A))
-    model.fit(points[case.index], case.y[:, 0], sample_weight=case.weights)
-    expected = getattr(model, "decision_function", model.predict)(points)
-    for solve in SOLVERS.values() if loss.kind.differentiable else (dual,):
-        values = solve(case.objective()).state.values[:, 0]
-        np.testing.assert_allclose(values, expected, atol=1e-5 * np.abs(expected).max())
-
-
-def test_laprls_takes_newton_one_step():
+def test_the_squared_loss_takes_one_step_and_reports_it():
+    reports = []
+    asked = ManifoldSettings(on_iteration=lambda state: bool(reports.append(state())))
+    assert reduced_solver(Squared()).solve is closed_form
     for fit_intercept in (False, True):
-        case = make_case(loss=Squared(), fit_intercept=fit_intercept, c=4)
-        assert newton(case.objective()).n_iter == 1
+        problem = make_case(loss=Squared(), fit_intercept=fit_intercept, c=4).objective()
+        assert newton(problem).n_iter == 1
+        found = closed_form(problem, asked).state
+        np.testing.assert_allclose(reports.pop().values, found.values)
+        assert not reports
+
+
+def test_a_squared_loss_on_a_kernel_of_low_rank_keeps_its_digits():
+    """Coefficients of an expansion would cancel there (errata L14)."""
+    F = np.random.default_rng(0).standard_normal((12, 2))
+    y = np.random.default_rng(1).standard_normal((6, 3))
+    index = np.array([0, 3, 3, 5, 8, 11])
+    steep = Objective(
+        FullKernelSpace(F @ F.T / 2), Squared(), index, y, np.ones(6), 1e-13, fit_intercept=True
+    )
+    found = solve_reduced(steep, ManifoldSettings(max_iter=100, tol=1e-8))
+    assert found.optimality.max() < 1e-6
+    np.testing.assert_allclose(found.state.values, newton(steep).state.values, atol=1e-6)
 
 
 # --- identities -----------------------------------------------------------------------------------
