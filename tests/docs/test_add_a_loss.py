@@ -44,7 +44,7 @@ def test_the_shared_tests_run_over_it(changed: Path) -> None:
     tests = [
         "tests/losses/test_every.py",
         "tests/losses/test_checks.py",
-        "tests/losses/test_from_outside.py::test_one_line_in_the_registry_is_a_name",
+        "tests/losses/test_from_outside.py::test_registered_losses_and_methods_have_names",
         *(f"tests/test_package.py::test_{name}" for name in names),
     ]
     done = subprocess.run(

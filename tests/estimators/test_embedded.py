@@ -254,7 +254,7 @@ def test_all_eigenvectors_are_the_exact_graph_kernel(cls: type) -> None:
     np.testing.assert_allclose(whole.objective_, exact.objective_, rtol=1e-6)
 
 
-def test_much_loss_is_laprls() -> None:
+def test_large_loss_weight_gives_laprls() -> None:
     """Errata E12: C -> infinity, gamma_A = 1 / lam, gamma_I = mu / lam."""
     X, y, _ = clusters()
     options = {"kernel": "laplacian", "gamma": 1.0}
@@ -401,7 +401,7 @@ def test_too_few_iterations_are_reported(monkeypatch: pytest.MonkeyPatch) -> Non
         LapERLSClassifier(n_eigenvectors=None, max_iter=1).fit(X, y)
 
 
-def test_what_is_no_kernel_is_refused_with_landmarks() -> None:
+def test_rejects_indefinite_kernels_with_landmarks() -> None:
     X = np.random.default_rng(0).standard_normal((60, 2))
     y = np.full(60, -1)
     y[:2] = 0, 1

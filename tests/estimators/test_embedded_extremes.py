@@ -107,7 +107,7 @@ def test_the_kernel_matrix_of_float32_points_is_not_rounded() -> None:
 
 @each_way
 @pytest.mark.parametrize("cls", REGRESSORS)
-def test_an_offset_costs_no_digits(cls: Any, options: Any) -> None:
+def test_offset_of_targets_keeps_precision(cls: Any, options: Any) -> None:
     offset = 2.0**27
     y = np.round(U * 2**20) / 2**20  # exact with the offset
     plain = cls(**options).fit(X, y)
@@ -123,7 +123,7 @@ NORMALIZED = KNNGraph(5, normalized=True, power=1)
 
 @pytest.mark.parametrize("options", WAYS[::2], ids=["full", "few"])
 @pytest.mark.parametrize("way", [{"fit_intercept": False}, {"graph": NORMALIZED}])
-def test_an_offset_that_cannot_be_taken_away_is_in_the_objective(options: Any, way: Any) -> None:
+def test_offset_is_penalised_if_constants_are(options: Any, way: Any) -> None:
     """Without a bias, and on a normalised Laplacian, constants cost."""
     model = LapERLSRegressor(**options, **way).fit(X, U + 100)
     g, f = model.virtual_labels_[:, 0], model.predict(X)
@@ -174,7 +174,7 @@ def test_the_objective_of_far_targets_keeps_its_digits() -> None:
     assert found[1][1] == pytest.approx(found[0][1], rel=0.1)
 
 
-def test_a_gap_that_is_rounding_of_a_large_loss_is_none() -> None:
+def test_duality_gap_ignores_rounding_of_a_large_loss() -> None:
     assert LapESVR().fit(X, U * 1e-9).status_ == "converged"
 
 
@@ -289,7 +289,7 @@ def test_extreme_parameters_of_the_tube(model: Any) -> None:
 @pytest.mark.filterwarnings("ignore::lapwing.exceptions.SingleClassWarning")
 @pytest.mark.filterwarnings("ignore::lapwing.exceptions.ConstantFitWarning")
 @pytest.mark.parametrize("cls", CLASSIFIERS)
-def test_a_graph_term_without_digits_for_the_labels(cls: Any) -> None:
+def test_warns_if_the_graph_term_exceeds_the_precision(cls: Any) -> None:
     for options in WAYS[1::2]:
         with pytest.warns(
             ConvergenceWarning, match=r"mu=1e\+20 times the norm .*n_eigenvectors=50"
@@ -301,7 +301,7 @@ def test_a_graph_term_without_digits_for_the_labels(cls: Any) -> None:
     assert cls(mu=1e6, n_eigenvectors=None).fit(X, Y).status_ == "converged"
 
 
-def test_what_is_no_number_has_not_converged() -> None:
+def test_least_squares_does_not_converge_on_overflow() -> None:
     basis = np.linalg.qr(np.random.default_rng(0).standard_normal((6, 2)))[0]
     weights = np.full(3, 1e308)
     with np.errstate(all="ignore"):
@@ -311,7 +311,7 @@ def test_what_is_no_number_has_not_converged() -> None:
     assert result.status == Status.PRECISION
 
 
-def test_conjugate_gradient_on_what_is_no_number_has_not_converged() -> None:
+def test_conjugate_gradient_does_not_converge_on_nan() -> None:
     class Nothing(DenseTerm):
         def diagonal(self) -> Any:
             return np.ones(6)
@@ -326,7 +326,7 @@ def test_conjugate_gradient_on_what_is_no_number_has_not_converged() -> None:
         warn_embedding_not_solved("conjugate gradient", "precision reached", np.nan, 1e-8)
 
 
-def test_answers_that_are_no_numbers_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rejects_solutions_that_are_not_finite(monkeypatch: pytest.MonkeyPatch) -> None:
     minimize = KernelSide.minimize
 
     def overflowing(self: KernelSide, side: Any) -> Any:
@@ -350,7 +350,7 @@ def test_constant_targets_are_fitted_by_a_constant_with_one_warning(value: float
     np.testing.assert_allclose(model.predict(X), value, atol=1e-12)
 
 
-def test_a_constant_fit_without_a_tube_does_not_blame_the_tube() -> None:
+def test_constant_fit_with_epsilon_0_does_not_mention_epsilon() -> None:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         LapESVR(mu=1e12, lam=1e-12).fit(X, U)
@@ -383,7 +383,7 @@ def test_a_cache_that_cannot_be_written(cls: Any) -> None:
         cls(memory="/proc/nope/x").fit(X, U if cls in REGRESSORS else Y)
 
 
-def test_a_mu_that_smooths_all_classes_away_is_reported() -> None:
+def test_warns_of_too_large_mu() -> None:
     X, y, _ = labeled_clusters(3, n=60, n_labels=4)
     graph = KNNGraph(8)
     with pytest.warns(SingleClassWarning, match=r"too much smoothing \(use a smaller gamma_I"):

@@ -63,7 +63,7 @@ def test_the_default_graph_is_the_documented_one(
     [LapSVC(), LapRLSClassifier(), LapERLSClassifier(), LapESVC(), S3VC(gamma_I=1.0)],
     ids=lambda estimator: type(estimator).__name__,
 )
-def test_a_graph_of_ones_own_is_normalised_for_classes(estimator: Any) -> None:
+def test_given_graphs_are_normalised_for_classification(estimator: Any) -> None:
     X, y, _ = labeled_clusters(2)
 
     def answers(normalized: Any) -> Any:
@@ -86,7 +86,7 @@ def test_a_matrix_is_normalised_as_its_weights_may_have_any_size() -> None:
     [LapRLSRegressor(), LapSVR(), LapERLSRegressor(), LapESVR(mu=0.1)],
     ids=lambda estimator: type(estimator).__name__,
 )
-def test_a_graph_of_ones_own_leaves_constants_alone_in_regressions(estimator: Any) -> None:
+def test_given_graphs_do_not_penalise_constants_in_regression(estimator: Any) -> None:
     X, y, _ = labeled_clusters(2)
     y = np.where(y == -1, np.nan, y + X[:, 0])
     for graph in (KNNGraph(3), KNeighborsTransformer(n_neighbors=3)):
@@ -95,7 +95,7 @@ def test_a_graph_of_ones_own_leaves_constants_alone_in_regressions(estimator: An
         np.testing.assert_allclose(there, here + 100, atol=1e-3)
 
 
-def test_a_path_of_regressions_leaves_constants_alone() -> None:
+def test_path_of_regressors_does_not_penalise_constants() -> None:
     X, y, _ = labeled_clusters(2)
     y = np.where(y == -1, np.nan, y + X[:, 0])
     model = LapRLSRegressorCV(graphs=[KNNGraph(3), KNNGraph(4)])
@@ -225,7 +225,7 @@ class Strange:
 
 
 @every_taker
-def test_a_recipe_of_something_else_is_refused(estimator: Any) -> None:
+def test_rejects_recipe_that_returns_no_space(estimator: Any) -> None:
     X, y, _ = data_for(estimator)
     message = r"space=Strange\(\) returned str, not a space of functions\. Its method space\(kern"
     with pytest.raises(TypeError, match=message):

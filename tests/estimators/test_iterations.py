@@ -296,9 +296,7 @@ def test_callbacks_see_the_iteration_at_which_a_rule_stops() -> None:
 
 
 @pytest.mark.parametrize("name", ["classes", "regression"])
-def test_beyond_the_direct_sizes_predictions_that_settle_are_the_end(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_many_points_stop_early_by_default(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(choice, "_MAX_POINTS", 60)
     if name == "classes":
         X, y, _ = labeled_clusters(3, n=120, seed=3)
@@ -317,7 +315,7 @@ def test_beyond_the_direct_sizes_predictions_that_settle_are_the_end(
         assert (exact.objective_ < fitted.objective_).all()
 
 
-def test_without_unlabelled_points_nothing_can_settle(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_early_stop_without_unlabelled_points(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(choice, "_MAX_POINTS", 60)
     X, _, truth = labeled_clusters(2, n=80, seed=0)
     with pytest.warns(NothingUnlabeledWarning):

@@ -186,7 +186,7 @@ def defaults(estimator: Any, X: Any) -> dict[str, float]:
 
 
 @every_example
-def test_the_path_is_the_grid_by_hand(name: str) -> None:
+def test_path_equals_the_grid_by_refits(name: str) -> None:
     X, y, _ = data_for(EXAMPLES[name])
     w = np.random.default_rng(1).uniform(0.5, 2, len(X))
     fitted = clone(EXAMPLES[name]).fit(X, y, sample_weight=w)
@@ -210,7 +210,7 @@ def test_the_path_is_the_grid_by_hand(name: str) -> None:
 
 
 @every_example
-def test_it_answers_as_the_plain_estimator_of_the_best_parameters(name: str) -> None:
+def test_predicts_like_the_plain_estimator_of_the_best_parameters(name: str) -> None:
     X, y, _ = data_for(EXAMPLES[name], n_labels=3)
     fitted = clone(EXAMPLES[name]).fit(X, y)
     expected = plain(fitted, fitted.best_params_).fit(X, y)
@@ -226,7 +226,7 @@ def test_it_answers_as_the_plain_estimator_of_the_best_parameters(name: str) -> 
 
 
 @pytest.mark.parametrize(("spread", "taken"), [(0.1, 2), (0.35, 1), (0.3, 2), (1.0, 1)])
-def test_the_usual_setting_stays_where_labels_do_not_tell_it_from_the_best(
+def test_default_setting_stays_within_the_standard_error_of_the_best(
     spread: float, taken: int
 ) -> None:
     """The best is better by 0.2 on the mean of 8 labels: 5.3, 1.5, 1.8 or 0.5 standard errors."""
@@ -243,7 +243,7 @@ def test_the_usual_setting_stays_where_labels_do_not_tell_it_from_the_best(
     assert unsolved.chosen(settings[1]) == 2
 
 
-def test_of_targets_that_are_all_equal_the_usual_setting_is_taken() -> None:
+def test_equal_targets_select_the_default_setting() -> None:
     settings = [{"gamma_A": gamma_A, "graph": FLAT} for gamma_A in (1.0, 2.0, 3.0)]
     losses, shares = np.zeros((3, 4)), np.full(4, 0.25)
     unknown = np.array([np.inf, np.nan, np.inf])
@@ -304,7 +304,7 @@ def test_graphs_that_are_given_stay_as_they_are(estimator: Any) -> None:
 # ---- what settings share -----------------------------------------------------------------------
 
 
-def test_what_settings_share_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_settings_share_their_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y, _ = data_for(BOTH[0])
     counts = Counts(monkeypatch)
     counts.watch(Kernel, "gram")
@@ -324,9 +324,7 @@ def test_what_settings_share_is_made_once(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 @pytest.mark.parametrize("space", [None, Landmarks(15)])
-def test_what_embedded_settings_share_is_made_once(
-    monkeypatch: pytest.MonkeyPatch, space: Any
-) -> None:
+def test_embedded_settings_share_their_parts(monkeypatch: pytest.MonkeyPatch, space: Any) -> None:
     X, y, _ = data_for(BOTH[1])
     counts = Counts(monkeypatch)
     counts.watch(DenseSystem if space is None else FeatureSystem, "eliminate")
@@ -374,7 +372,7 @@ def test_the_squared_loss_needs_no_solver_and_others_do(monkeypatch: pytest.Monk
     [LapRLSClassifierCV(), LapSVCCV(), LapRLSRegressorCV(), LapERLSClassifierCV()],
     ids=str,
 )
-def test_with_nothing_to_hold_out_the_defaults_stay(estimator: Any) -> None:
+def test_keeps_the_defaults_without_labels_to_hold_out(estimator: Any) -> None:
     X, y, _ = data_for(estimator, n=80)
     if is_classifier(estimator):
         y[np.flatnonzero(y == 2)[1:]] = -1

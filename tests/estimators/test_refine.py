@@ -175,7 +175,7 @@ def test_prior_of_the_labels() -> None:
     assert np.abs(np.bincount(model.transduction_) - len(X) / 3).max() < 1
 
 
-def test_an_answer_that_cannot_be_cut_better_stays() -> None:
+def test_keeps_the_partition_if_no_better_cut_exists() -> None:
     X, y, truth = clusters(distance=9.0)
     plain = LapSVC(class_prior=SIZES).fit(X, y)
     model = LapSVC(class_prior=SIZES, refine="cut").fit(X, y)
@@ -223,7 +223,7 @@ def test_labels_of_one_point_that_contradict_each_other() -> None:
     assert model.transduction_[first] == model.transduction_[second] == 1
 
 
-def test_graph_of_parts_and_points_alone() -> None:
+def test_refines_graphs_with_isolated_points() -> None:
     X, y, _ = clusters()
     W = KNNGraph(5).affinity(X).tolil()
     alone = np.flatnonzero(y < 0)[:3]
@@ -257,7 +257,7 @@ def test_added_labels_refine_again() -> None:
     assert_allclose(model.decision_function(X), fitted.decision_function(X), atol=1e-6)
 
 
-def test_what_does_not_go() -> None:
+def test_rejects_invalid_refine() -> None:
     X, y, _ = clusters()
     with pytest.raises(ValueError, match="refine='best' must be one of 'cut', None"):
         LapSVC(refine="best").fit(X, y)

@@ -105,7 +105,7 @@ def test_intervals_of_many_targets_are_as_wide_for_all_points(
     np.testing.assert_allclose(high - low, 2 * half)
 
 
-def test_intervals_hold_what_they_say() -> None:
+def test_intervals_have_their_nominal_coverage() -> None:
     rng = np.random.default_rng(0)
     X = rng.uniform(-2, 2, (300, 2))
     truth = np.sin(2 * X[:, 0]) + X[:, 1] + 0.3 * rng.standard_normal(300)
@@ -120,7 +120,7 @@ def test_intervals_hold_what_they_say() -> None:
     assert 0.85 < np.mean(held) < 0.95
 
 
-def test_intervals_that_nothing_supports_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rejects_unsupported_intervals(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y, _ = labeled_curve()
     y[np.flatnonzero(~np.isnan(y))[5:]] = np.nan
     fitted = LapRLSRegressor(graph=FLAT).fit(X, y)
@@ -265,7 +265,7 @@ def test_labels_added_to_one_target_are_those_of_the_model() -> None:
     np.testing.assert_array_equal(model.transduction_[:, 1], model.estimators_[1].transduction_)
 
 
-def test_what_is_of_one_target_says_so() -> None:
+def test_rejects_single_target_methods_for_several_targets() -> None:
     model = LapRLSRegressor(updatable=True).fit(X, Y)
     for ask in (
         lambda: model.suggest(2),

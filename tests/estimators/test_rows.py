@@ -179,12 +179,12 @@ def test_missing_and_infinite_values_are_reported_with_their_place(value: float)
         model.predict(ArrayRows(X))
 
 
-def test_one_row_is_no_fit() -> None:
+def test_rejects_a_single_row() -> None:
     with pytest.raises(ValueError, match="X has 1 row, and a fit needs at least 2"):
         EigenfunctionClassifier().fit(ArrayRows(np.ones((1, 2))), [1])
 
 
-def test_an_estimator_without_blocks_reads_what_fits(
+def test_estimator_without_blocks_reads_small_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     X, y = _points()

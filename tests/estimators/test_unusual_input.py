@@ -144,7 +144,7 @@ def test_other_indices_are_taken_in_order(index: Any) -> None:
     LapRLSClassifier().fit(pd.DataFrame(X, index=INDEX).add_prefix("x"), pd.Series(y, index=index))
 
 
-def test_a_comparison_tells_of_another_order() -> None:
+def test_comparison_warns_of_another_row_order() -> None:
     X, y, _ = labeled_clusters(2, n=60, n_labels=6)
     frame, turned = pd.DataFrame(X, index=INDEX), pd.Series(y, index=INDEX[::-1])
     one = [Candidate("alone", LapRLSClassifier(gamma_I=0), LABELS_ALONE)]

@@ -79,7 +79,7 @@ def test_the_proximal_point_of_the_hinge_is_a_formula() -> None:
 
 
 @FOR_ALL
-def test_augmented_losses_are_the_minimum_that_they_say(loss: Loss) -> None:
+def test_augmented_losses_by_brute_force(loss: Loss) -> None:
     rng = np.random.default_rng(1)
     n = 60
     y, f, c = rng.choice([-1.0, 1.0], n), 2 * rng.standard_normal(n), rng.uniform(0.1, 3, n)
@@ -99,7 +99,7 @@ def test_augmented_losses_are_the_minimum_that_they_say(loss: Loss) -> None:
     np.testing.assert_allclose(made.curvature(y, f)[smooth], bend[smooth], atol=1e-3)
 
 
-def test_the_hinge_has_a_formula_that_is_the_same() -> None:
+def test_formula_of_the_hinge_equals_the_general_one() -> None:
     rng = np.random.default_rng(2)
     n = 100
     y, f, c = rng.choice([-1.0, 1.0], n), 2 * rng.standard_normal(n), rng.uniform(0.1, 3, n)
@@ -185,7 +185,7 @@ def test_functions_of_few_pieces_take_few_steps() -> None:
     assert len(calls) <= 6
 
 
-def test_where_newtons_steps_go_round_in_circles_the_middle_is_taken() -> None:
+def test_bisects_where_newton_steps_cycle() -> None:
     """Nearly: the root of sign(x) |x|^0.51 throws a step to the other side, 4 % nearer."""
 
     def function(x: Any) -> Any:

@@ -150,7 +150,7 @@ def test_wrong_unlabelled_losses_are_refused() -> None:
         check_unlabeled_loss(Bent())
 
 
-def test_a_class_must_say_of_what_kind_it_is() -> None:
+def test_requires_a_declared_kind() -> None:
     message = "Untold must declare its kind: kind = one of Kind.PIECEWISE_QUADRATIC, Kind.SM"
     with pytest.raises(TypeError, match=message):
 

@@ -95,7 +95,7 @@ def test_early_stopping_and_float32(n_classes: int) -> None:
     np.testing.assert_allclose(columns(single, X), columns(exact, X), atol=1e-3)
 
 
-def test_the_gap_is_never_below_the_truth() -> None:
+def test_gap_bounds_the_excess_of_the_objective() -> None:
     """Of any slopes that the loss has somewhere, far from the optimum too."""
     rng = np.random.default_rng(0)
     case = make_case(space="full", graph="no graph", loss=SteepHinge(), c=1, gamma_A=1.0)
@@ -117,7 +117,7 @@ def test_the_gap_is_never_below_the_truth() -> None:
 # ---- names, messages, scikit-learn ---------------------------------------------------------------
 
 
-def test_one_line_in_the_registry_is_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_registered_losses_and_methods_have_names(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y, _ = blobs(2)
     with pytest.raises(ValueError, match=re.escape(f"{NAMES}, or an object of")):
         LapSVC(loss="rounded_hinge").fit(X, y)
@@ -234,7 +234,7 @@ REFUSED: list[tuple[Any, str]] = [
 
 
 @pytest.mark.parametrize(("estimator", "message"), REFUSED)
-def test_what_does_not_go_together_is_refused_before_any_work(estimator: Any, message: str) -> None:
+def test_rejects_incompatible_losses_before_any_work(estimator: Any, message: str) -> None:
     def never(a: Any, b: Any) -> Any:
         raise AssertionError("the kernel was computed")
 
@@ -243,7 +243,7 @@ def test_what_does_not_go_together_is_refused_before_any_work(estimator: Any, me
         clone(estimator).set_params(kernel=never).fit(X, y)
 
 
-def test_a_kink_needs_the_label_whose_loss_it_is() -> None:
+def test_rejects_kinked_unlabelled_loss_without_label_loss() -> None:
     class Kinked(CauchyBump):
         kind = Kind.KINKED
 
@@ -252,7 +252,7 @@ def test_a_kink_needs_the_label_whose_loss_it_is() -> None:
         S3VC(unlabeled_loss=Kinked()).fit(X, y)
 
 
-def test_losses_of_signs_are_no_losses_of_values() -> None:
+def test_rejects_classification_losses_for_regression() -> None:
     with pytest.raises(ValueError, match=r"RoundedHinge\(width=0.5\) is for classes: its targets"):
         as_labeled(RoundedHinge(), TargetKind.VALUES)
     assert as_labeled(Pinball(), TargetKind.SIGNS) == Pinball()

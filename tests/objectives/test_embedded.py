@@ -54,7 +54,7 @@ def test_the_quadratic_form_of_a_side(name: str) -> None:
 
 
 @every_side
-def test_a_single_column_of_a_side(name: str) -> None:
+def test_column_selects_one_target(name: str) -> None:
     side = sides()[name]
     z = random(len(side.curvature), 2, seed=2)
     for j in range(2):
@@ -72,7 +72,7 @@ def test_values_and_their_adjoint(name: str) -> None:
 
 
 @every_side
-def test_what_is_missing_to_an_optimum(name: str) -> None:
+def test_missing_is_the_residual_of_optimality(name: str) -> None:
     """Nothing where basis' alpha is the force that the form leaves."""
     side = sides()[name]
     z = random(len(side.curvature), 2)
@@ -82,7 +82,7 @@ def test_what_is_missing_to_an_optimum(name: str) -> None:
     np.testing.assert_allclose(moved, 1, atol=1e-11)
 
 
-def test_an_energy_is_not_negative_where_rounding_is_all_there_is() -> None:
+def test_energy_is_not_negative_by_rounding() -> None:
     side = graph_side(lambda F: -1e-17 * F, N, INDEX, WEIGHTS, 0 * TARGETS)
     assert (side.energy(1e-3 * random(N, 2) * (np.arange(N) == 7)[:, None]) >= 0).all()
 

@@ -225,7 +225,7 @@ def test_in_single_are_the_same_points_in_float32(monkeypatch):
 
 
 @pytest.mark.parametrize("why", ["sparse", "far from the origin", "many", "few"])
-def test_what_single_precision_would_lose_or_not_speed_up_stays(why, monkeypatch):
+def test_in_single_keeps_double_where_it_does_not_pay(why, monkeypatch):
     X = points(14) + (1000 if why == "far from the origin" else 0)
     wide = objective_on(LinearSpace(sp.csr_array(X) if why == "sparse" else X))
     if why != "few":

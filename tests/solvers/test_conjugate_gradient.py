@@ -108,7 +108,7 @@ def test_columns_of_zeros_are_solved() -> None:
     assert nothing.status is Status.CONVERGED
 
 
-def test_a_solution_to_begin_with_takes_no_step() -> None:
+def test_starting_at_the_solution_takes_no_step() -> None:
     A, right = system(3)
     start = np.linalg.solve(A, right)
     found = conjugate_gradient(product(A), right, ones(), start=start, tol=1e-8, max_iter=100)
@@ -116,7 +116,7 @@ def test_a_solution_to_begin_with_takes_no_step() -> None:
     assert_array_equal(found.x, start)
 
 
-def test_it_says_why_it_stopped() -> None:
+def test_status_names_the_reason_for_stopping() -> None:
     A, right = system(8)
     few = conjugate_gradient(product(A), right, ones(), tol=1e-12, max_iter=3)
     assert (few.status, few.n_iter) == (Status.MAX_ITER, 3)

@@ -10,7 +10,6 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
 from lapwing.solvers.penalized import (
-    anchor_values,
     left_out_values,
     mass_scales,
     normalize_masses,
@@ -41,7 +40,7 @@ def test_a_singular_system_has_the_solution_of_least_norm(seed: int) -> None:
     assert_allclose(fit.coef, expected, atol=1e-8)
 
 
-def test_a_pivot_of_rounding_is_no_pivot() -> None:
+def test_pivots_of_rounding_size_are_ignored() -> None:
     # Cholesky's factorisation goes through, and would give (1, 0).
     eps = float(np.finfo(float).eps)
     fit = penalized_least_squares(
@@ -60,18 +59,6 @@ def test_masses_that_are_not_positive_are_those_of_the_labels() -> None:
     shares = members / [members[:, 0].sum(), 1.0]
     assert_allclose(found, shares[:, 1:] - shares[:, :1])
     assert np.isfinite(found).all()
-
-
-def test_an_anchor_that_no_label_reaches_is_averaged() -> None:
-    values = anchor_values(
-        sp.csr_array(np.eye(2, 3)),
-        np.array([[1.0], [-1.0]]),
-        np.array([3.0, 1.0]),
-        np.zeros((3, 3)),
-        0.1,
-        np.array([True, True, False]),
-    ).values
-    assert_allclose(values, [[1], [-1], [0.5]])
 
 
 # --- without a label ------------------------------------------------------------------------------
@@ -95,7 +82,7 @@ def test_left_out_values_are_those_of_fits_without_them(sparse: bool, singular: 
         assert_allclose(found[i], design[i] @ fit.coef, atol=1e-10)
 
 
-def test_a_label_that_alone_decides_its_place_cannot_be_left_out() -> None:
+def test_left_out_value_is_nan_without_other_evidence() -> None:
     design = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 1.0]])
     given = design, np.array([[1.0], [-1.0], [1.0]]), np.ones(3)
     found = left_out_values(penalized_least_squares(*given, np.zeros((2, 2))), *given)
@@ -103,7 +90,7 @@ def test_a_label_that_alone_decides_its_place_cannot_be_left_out() -> None:
     assert_allclose(found[1:], [[1], [-1]])
 
 
-def test_of_very_many_labels_some_are_left_out() -> None:
+def test_only_some_of_many_labels_are_left_out() -> None:
     rng = np.random.default_rng(0)
     given = rng.standard_normal((5000, 2)), rng.standard_normal((5000, 1)), np.ones(5000)
     found = left_out_values(penalized_least_squares(*given, np.eye(2)), *given)

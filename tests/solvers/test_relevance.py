@@ -37,7 +37,7 @@ def test_gradient() -> None:
     np.testing.assert_allclose(objective(EXPONENTS, X, Y)[1], found, rtol=1e-4)
 
 
-def test_the_column_that_counts_has_the_shortest_scale() -> None:
+def test_relevant_column_has_the_shortest_length_scale() -> None:
     found = column_scales(X, Y)
     assert found.inverse[0] > 5 * found.inverse[1:].max()
     assert found.optimism >= 1

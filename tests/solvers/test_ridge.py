@@ -23,7 +23,7 @@ COORDINATES = list(filter(has_coordinates, MAKERS))
 @pytest.mark.parametrize("held", [False, True])
 @pytest.mark.parametrize("bias", [False, True])
 @pytest.mark.parametrize("name", COORDINATES)
-def test_it_is_the_least_of_the_objective(
+def test_regression_minimises_the_objective(
     name: str, bias: bool, held: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(mapped, "_KEPT_BYTES", 2**28 if held else 0)

@@ -25,7 +25,7 @@ def computed(dtype: Any = np.float64) -> tuple[FullKernelSpace, Any]:
     return space, rbf(X.astype(np.float64), X.astype(np.float64), GAMMA)
 
 
-def test_a_space_without_a_kernel_knows_its_own_points_only():
+def test_space_without_a_kernel_rejects_new_points():
     space = FullKernelSpace(np.eye(3))
     with pytest.raises(ValueError, match="has no kernel"):
         space.function(np.ones((3, 1)), np.zeros(1))
@@ -94,7 +94,7 @@ def test_threads_may_restrict_at_the_same_time() -> None:
         np.testing.assert_allclose(part.space.gram(), space.K[np.ix_(chosen, chosen)], atol=1e-12)
 
 
-def test_a_precomputed_kernel_is_there_already():
+def test_precomputed_kernel_is_used_unchanged():
     X, _ = points(4)
     for K in (rbf(X, X, GAMMA), sp.csr_array(rbf(X, X, GAMMA))):
         space = FullKernelSpace.computed(make_kernel("precomputed", K), K, np.arange(N))

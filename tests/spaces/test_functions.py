@@ -104,12 +104,13 @@ def test_every_kind_has_an_example() -> None:
 
 
 @every_function
-def test_functions_are_made_again_of_their_attributes(name: str) -> None:
+def test_functions_are_restored_from_attributes(name: str) -> None:
     make, points = EXAMPLES[name]
     function = make()
     kept = dict(function.attributes)
     assert all(key.endswith("_") and not key.startswith("_") for key in kept)
-    again = type(function).fitted(kept)
+    others = {"classes_": CLASSES, "solver_": "dual", "basis_": None}
+    again = function_from(others | kept, KINDS)
     assert type(again) is type(function)
     np.testing.assert_array_equal(again(points), function(points))
     np.testing.assert_array_equal(again.intercept, function.intercept)
@@ -118,16 +119,6 @@ def test_functions_are_made_again_of_their_attributes(name: str) -> None:
         np.testing.assert_array_equal(
             *(v.toarray() if sp.issparse(v) else v for v in (again.attributes[key], kept[key]))
         )
-
-
-@every_function
-def test_functions_are_found_among_all_kinds_and_other_attributes(name: str) -> None:
-    make, points = EXAMPLES[name]
-    function = make()
-    kept = {"classes_": CLASSES, "solver_": "dual", "basis_": None, **function.attributes}
-    found = function_from(kept, KINDS)
-    assert type(found) is type(function)
-    np.testing.assert_array_equal(found(points), function(points))
 
 
 @every_function
@@ -140,7 +131,7 @@ def test_other_kinds_do_not_take_the_attributes(name: str) -> None:
             assert kind.fitted(function.attributes) is None
 
 
-def test_an_estimator_without_a_function_is_reported() -> None:
+def test_rejects_attributes_without_a_function() -> None:
     with pytest.raises(ValueError, match=r"There is no fitted function among the attributes\."):
         function_from({"classes_": CLASSES, "intercept_": np.zeros(1)}, KINDS)
 

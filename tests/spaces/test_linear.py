@@ -30,7 +30,7 @@ def test_features_that_are_0_at_all_points_are_left_out_if_they_are_many():
 @pytest.mark.parametrize(
     "X", [hashed(8, [1, 4, 5, 7]), points(4)[0], np.zeros((4, 9))], ids=["half", "dense", "zeros"]
 )
-def test_else_the_points_are_taken_as_they_are(X):
+def test_other_points_are_used_unchanged(X):
     space = LinearSpace.of_used(X)
     assert space.X is X
     assert space.columns is None
@@ -70,7 +70,7 @@ def test_many_sparse_points_stay_as_they_are():
 
 
 @pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
-def test_nothing_is_copied_for_nothing(container):
+def test_arrays_are_not_copied(container):
     X = container(points(4)[0])
     space = LinearSpace(X)
     assert space.stored() is space

@@ -59,13 +59,13 @@ def test_given_centres_need_not_be_points():
         (Landmarks(centers=sp.csr_array(np.ones((2, 4)))), r"both be dense or both be sparse"),
     ],
 )
-def test_landmarks_that_cannot_be(recipe, message):
+def test_rejects_invalid_landmarks(recipe, message):
     X, _ = points(4)
     with pytest.raises(ValueError, match=message):
         recipe.space(make_kernel("rbf", X, gamma=GAMMA), X)
 
 
-def test_landmarks_want_a_kernel_function_and_kmeans_dense_points():
+def test_landmarks_require_a_kernel_function_and_kmeans_dense_points():
     X, _ = points(4)
     with pytest.raises(ValueError, match=r"needs a nonlinear kernel.*Use space=None"):
         Landmarks(3).space(None, X)
@@ -83,7 +83,7 @@ def test_the_linear_recipe_does_not_ask_for_a_kernel():
         assert space.X is X
 
 
-def test_what_is_no_space_is_refused():
+def test_rejects_values_that_are_no_space():
     for fine in (None, Landmarks(), Linear()):
         check_space(fine)
     with pytest.raises(TypeError, match=r"space='linear' is not a space\. Use None"):
@@ -92,7 +92,7 @@ def test_what_is_no_space_is_refused():
         check_space(Landmarks)
 
 
-def test_a_space_is_made_by_any_recipe():
+def test_user_defined_recipes_make_spaces():
     X, _ = points(4)
 
     class Mine:

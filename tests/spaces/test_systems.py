@@ -64,7 +64,7 @@ def test_a_smooth_rbf_of_duplicates_is_solved(graph, gamma_A):
     assert np.abs(gradient).max() < 1e-6
 
 
-def test_feature_coordinates_serve_points_without_weight_too():
+def test_feature_coordinates_include_unweighted_points():
     """u off the weighted points, bias free: the model that Newton never asks for."""
     X = random(12, 2) * 5
     D = np.where(np.arange(12) < 5, 2.0, 0.0)
@@ -90,7 +90,7 @@ def test_a_kernel_of_zeros_has_the_zero_function(space, graph, fit_intercept):
     np.testing.assert_allclose(solution.values, expected, atol=1e-12)
 
 
-def test_a_kernel_that_loses_digits_is_seen_in_some_of_many_columns() -> None:
+def test_loss_of_digits_is_detected_in_a_sample_of_columns() -> None:
     """Of low rank, with a small gamma_A: coefficients of the expansion cancel (errata L14)."""
     rng = np.random.default_rng(0)
     n = 150

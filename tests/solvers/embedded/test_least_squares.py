@@ -61,7 +61,7 @@ def removed(side: GraphSide, i: int) -> GraphSide:
 @every_graph
 @every_way
 @pytest.mark.parametrize("C", [1e-3, 7.0, 1e5])
-def test_what_is_left_of_the_kernel_side(
+def test_elimination_is_ridge_regression_on_the_basis(
     C: float, features: bool, normalized: bool, bias: bool
 ) -> None:
     """H, f and b are those of the ridge regression of every vector of the basis."""

@@ -169,7 +169,7 @@ def test_iterations_are_limited_and_reported(loss: str, held: str, few: bool) ->
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-def test_forming_is_forecast(loss: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_forming_a_system_forecasts_its_memory(loss: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Any g takes twice the matrices of a few eigenvectors; features take none."""
     few, any_g = (objective(SPACES["linear"](), few=few) for few in (True, False))
     form = EMBEDDED_METHODS[loss, "matrix"].form

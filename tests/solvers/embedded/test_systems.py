@@ -174,7 +174,7 @@ def test_least_squares_is_the_papers_dual(name: str, C: float, bias: bool) -> No
 
 
 @pytest.mark.parametrize("k", [1, 4, 15])
-def test_a_subspace_is_the_papers(k: int) -> None:
+def test_few_eigenvectors_give_the_dual_of_the_paper(k: int) -> None:
     """(25)-(27), with S^-1."""
     case, C = toy(), 20.0
     values, vectors = np.linalg.eigh(case.L)
@@ -302,7 +302,7 @@ def test_no_smoothness_and_certain_labels_are_svr() -> None:
 @pytest.mark.parametrize("C", [0.02, 0.3, 3.0])
 @pytest.mark.parametrize("epsilon", [0.02, 0.1])
 @pytest.mark.parametrize("seed", range(4))
-def test_alpha_is_exact_on_every_active_set(seed: int, C: float, epsilon: float) -> None:
+def test_alpha_is_exact_off_the_edge_of_the_tube(seed: int, C: float, epsilon: float) -> None:
     case = toy(seed, n=120, c=1, mu=0.5)
     fit = fit_column(case.dense(bias=True), 0, C, epsilon, Settings(1e-5, 200))
     assert fit.optimality < 1e-10  # though only 1e-5 was asked for
@@ -356,7 +356,7 @@ def test_both_systems_solve_the_same_equations(bias: bool) -> None:
         np.testing.assert_allclose(system.represent(alpha), fit.coef, atol=1e-8)
 
 
-def test_without_need_alpha_is_not_made_sparse() -> None:
+def test_alpha_of_features_is_not_made_sparse() -> None:
     """Functions in coordinates are not, as no new point is put into an expansion of them."""
     case = toy(n=80, c=1)
     features = FeatureSystem(case.features(), case.spectral(80), True)
@@ -409,7 +409,7 @@ def test_columns_are_fitted_one_by_one() -> None:
         assert result.objective[j] == pytest.approx(alone.objective, rel=1e-9)
 
 
-def test_the_interior_point_method_says_when_it_is_stopped(
+def test_interior_point_method_reports_the_iteration_limit(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     system = toy().dense(bias=True)
@@ -462,7 +462,7 @@ def test_threads_are_stopped_together_and_report_one_iteration_at_a_time() -> No
     [(1, 30, 1e3, 1), (2, 1, 1e3, 1), (2, 30, 1e3, 2), (16, 7, 1e3, 1), (16, 8, 1e3, 8),
      (16, 300, 1e3, 16), (16, 300, 2.5e9, 3), (16, 300, 1e12, 1), (16, 300, 0.0, 16)],
 )  # fmt: skip
-def test_as_many_threads_as_pay_and_fit(
+def test_number_of_threads_by_columns_and_memory(
     available: int, n_columns: int, n_bytes: float, expected: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tube, "available_threads", lambda: available)

@@ -49,7 +49,7 @@ def test_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     np.testing.assert_array_equal(shared.objective_, alone.objective_)
 
 
-def test_a_callback_is_asked_by_one_thread_at_a_time() -> None:
+def test_callbacks_are_called_by_one_thread_at_a_time() -> None:
     inside, most = [0], [0]
 
     def tell(column: int, known: Any) -> bool:
@@ -65,7 +65,7 @@ def test_a_callback_is_asked_by_one_thread_at_a_time() -> None:
     assert most == [1]
 
 
-def test_only_the_last_round_goes_all_the_way_down(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_the_last_round_is_minimised_to_tolerance(monkeypatch: pytest.MonkeyPatch) -> None:
     """Votes are asked of the others: they end near a minimum."""
     X, y = three_classes()
     asked = {"approach": 0, "minimize_low_density": 0}

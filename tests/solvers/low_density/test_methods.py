@@ -146,7 +146,7 @@ def test_never_above_the_supervised_solution(method):
         assert violation(tiny.objective().supervised(), result.supervised.state) < 1e-5
 
 
-def test_a_method_that_went_up_is_not_returned(monkeypatch):
+def test_returns_the_supervised_solution_if_it_is_lower(monkeypatch):
     """A start that ends in a bad basin leaves the supervised solution, with its value in J."""
     tiny = make_tiny(0)
     objective = tiny.objective()
@@ -169,7 +169,7 @@ def test_a_method_that_went_up_is_not_returned(monkeypatch):
 
 
 @pytest.mark.parametrize("method", COMBINATORIAL)
-def test_a_supervised_solution_that_is_the_minimum_is_no_failure(method):
+def test_supervised_solution_at_the_minimum_counts_as_improved(method):
     """Far out on both sides nothing pulls: rounding must not decide that nothing was found."""
     tiny = replace(tiny_for(method, 54), C_star=np.full(9, 1e-3))
     X = tiny.X * np.array([0.05, 1.0])
@@ -180,7 +180,7 @@ def test_a_supervised_solution_that_is_the_minimum_is_no_failure(method):
 
 
 @FOR_ALL
-def test_without_weight_it_is_the_svm(method):
+def test_zero_unlabelled_weight_gives_the_svm(method):
     tiny = tiny_for(method, 0)
     tiny = replace(tiny, C_star=0 * tiny.C_star)
     result = fit(tiny, method, n_init=3)
@@ -203,7 +203,7 @@ def test_the_same_random_numbers_give_the_same_answer(method):
 
 @pytest.mark.parametrize("bias", [(-np.inf, np.inf), (-0.2, 0.1)])
 @FOR_ALL
-def test_a_bias_to_find(method, bias):
+def test_free_and_bounded_biases_are_minimised(method, bias):
     """Free and bounded: first-order conditions, and never above the supervised solution."""
     tiny = tiny_for(method, 1, bias=bias)
     objective, result = tiny.objective(), fit(tiny, method)
@@ -386,7 +386,7 @@ def test_the_ratio_is_that_of_the_balance_or_of_the_labels(bias, positive):
     assert _n_positive(tiny.objective(), start) == (f >= 0).sum()
 
 
-def test_a_local_minimum_from_anywhere():
+def test_local_minimum_from_a_random_start():
     for seed in SEEDS:
         for symmetric in (False, True):
             tiny = make_tiny(seed, symmetric=symmetric)

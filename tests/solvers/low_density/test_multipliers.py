@@ -156,7 +156,7 @@ def test_singular_kernels(bias):
 
 
 @pytest.mark.parametrize("C", [10.0, 1e3, 1e4])
-def test_a_hard_margin_is_as_exact_as_was_asked(C):
+def test_hard_margin_reaches_the_tolerance(C):
     """The pull of all labels is 1e5 |w| here: a gradient small beside it may leave w 40 % off."""
     X, y = two_clouds(apart=1.5)
     objective = svm(X, y, C, FREE)
@@ -241,7 +241,7 @@ def test_descend_against_another_minimiser(bias):
     assert found.objective == pytest.approx(other.fun, rel=1e-7)
 
 
-def test_the_projected_gradient_leaves_out_what_a_bound_holds():
+def test_projected_gradient_omits_active_bounds():
     objective = smooth_problem((0.0, 1.0))
     gradient = np.array([3.0, 0.0, 4.0, 2.0])
     at_bound, inside = Function(np.zeros(3), 0.0), Function(np.zeros(3), 0.5)

@@ -53,14 +53,14 @@ def test_uneven_shares_are_found_and_estimated(positive: float) -> None:
 
 
 @pytest.mark.parametrize(("positive", "n_labels"), [(0.5, (10, 10)), (0.2, (16, 4))])
-def test_right_shares_are_seldom_contradicted(positive: float, n_labels: tuple[int, int]) -> None:
+def test_true_proportions_are_seldom_rejected(positive: float, n_labels: tuple[int, int]) -> None:
     """The test has a level of 1 %, and is not sure with few labels of a class."""
     results = [found(column(positive, n_labels, seed)) for seed in range(200)]
     assert sum(result is not None and result.sure for result in results) <= 6
     assert sum(result is not None for result in results) <= 12
 
 
-def test_few_labels_can_be_suspected_and_no_more() -> None:
+def test_few_labels_give_unsure_contradictions() -> None:
     """Nine of a class, nearly all unlabelled points of the other one."""
     results = [found(column(0.02, (6, 6), seed)) for seed in range(20)]
     suspected = [result for result in results if result is not None]
@@ -71,7 +71,7 @@ def test_few_labels_can_be_suspected_and_no_more() -> None:
     assert found(column(0.02, (3, 3))) is None
 
 
-def test_what_labels_cannot_tell_is_no_contradiction() -> None:
+def test_too_little_information_gives_no_contradiction() -> None:
     assert found(column(0.1, (1, 10))) is None  # none is left to fit without it
     objective = column(0.1)
     one_place = replace(objective, features=CenteredFeatures(LinearSpace(np.ones((220, 3)))))
@@ -80,7 +80,7 @@ def test_what_labels_cannot_tell_is_no_contradiction() -> None:
     assert found(nowhere) is None
 
 
-def test_machines_that_rank_labels_the_wrong_way_tell_nothing(
+def test_machine_with_reversed_ranks_gives_no_contradiction(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     objective, ranks = column(0.1), low_density.weighted_ranks
@@ -99,7 +99,7 @@ def test_many_columns_share_the_level() -> None:
     )
 
 
-def test_neither_order_nor_scale_nor_place_of_the_points_counts() -> None:
+def test_is_invariant_to_order_scale_and_translation() -> None:
     objective = column(0.15)
     features = objective.features.space.features
     expected = found(objective)
@@ -124,7 +124,7 @@ def test_weights_are_repetitions() -> None:
     np.testing.assert_allclose(contradiction(objective, mass), expected, atol=1e-9)
 
 
-def test_of_many_labels_some_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_labels_are_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
     objective = column(0.2, (60, 60))
     monkeypatch.setattr(shares, "_MOST_LABELS", 30)
     fold = shares._folds(objective)[1]

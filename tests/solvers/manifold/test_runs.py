@@ -241,7 +241,7 @@ def test_a_callback_of_the_dual_sees_functions_on_all_points(graph, loss):
     )
 
 
-def test_a_callback_at_the_last_step_does_not_unmake_convergence():
+def test_a_callback_at_the_last_step_keeps_the_status_converged():
     problem = make_case(loss=Squared()).objective()
     assert newton(problem, ManifoldSettings(on_iteration=lambda _: True)).status == Status.CONVERGED
 
@@ -359,7 +359,7 @@ def test_pcg_asks_a_rule_every_theta_iterations():
     assert (stopped.optimality > 1e-12).any()
 
 
-def test_a_rule_sees_all_columns_also_those_that_are_done():
+def test_stopping_rule_sees_converged_columns():
     case = make_case(fit_intercept=True, c=3)
     seen = []
 

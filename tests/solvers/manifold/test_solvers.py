@@ -290,7 +290,7 @@ def test_coefficients_far_below_their_bound(loss, gamma_A):
             np.testing.assert_allclose(primal, absolute_optimum(T, y), rtol=1e-6)
 
 
-def test_the_method_of_multipliers_goes_on_where_libsvm_ends(monkeypatch):
+def test_multipliers_continue_if_libsvm_stops_early(monkeypatch):
     case = make_case(fit_intercept=True, loss=Hinge(), c=2)
     expected = dual(case.objective())
     monkeypatch.setattr("lapwing.solvers.manifold.kinks._MAX_STEPS", 1)
