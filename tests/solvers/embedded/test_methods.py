@@ -112,7 +112,8 @@ def test_all_ways_find_the_minimum(
     np.testing.assert_allclose(result.objective, reference.objective, rtol=1e-7)
     # |f - f*|^2 <= 2 gap of a loss with kinks
     tolerance = 1e-7 if loss == "squared" else 1e-3
-    np.testing.assert_allclose(result.state.virtual, reference.state.virtual, atol=tolerance)
+    if loss == "squared" or graph in ("D - W", "normalized"):  # else g is free within the tube
+        np.testing.assert_allclose(result.state.virtual, reference.state.virtual, atol=tolerance)
     f, expected = (
         problem.space.values(r.state.coef) + r.state.intercept for r in (result, reference)
     )
