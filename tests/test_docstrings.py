@@ -1,4 +1,4 @@
-"""Docstrings say what the code does: numpydoc's checks on all that is public.
+"""Docstrings: numpydoc's checks of all that is public.
 
 What a user meets (`FOR_USERS`) is documented in full. The parts inside are checked for what they do
 say: a documented parameter exists, in its place, and is explained.
@@ -160,7 +160,7 @@ def found_at(name: str) -> tuple[Any, Any]:
     return inspect.getattr_static(cls, last), cls
 
 
-def told_elsewhere(name: str) -> set[str]:
+def documented_elsewhere(name: str) -> set[str]:
     """Codes of checks that do not see where else a thing is documented."""
     thing, owner = found_at(name)
     if owner is not None:
@@ -180,9 +180,11 @@ def told_elsewhere(name: str) -> set[str]:
 
 
 @every_part
-def test_what_users_meet_is_documented_in_full(part: str) -> None:
+def test_public_names_are_documented_completely(part: str) -> None:
     met = names(part, for_users=True)
-    assert [text for name in met for text in failures(name, COMPLETE - told_elsewhere(name))] == []
+    assert [
+        text for name in met for text in failures(name, COMPLETE - documented_elsewhere(name))
+    ] == []
 
 
 def test_help_shows_parameters_without_internals() -> None:
@@ -211,7 +213,7 @@ def raising(name: str) -> bool:
 
 
 @every_part
-def test_what_users_meet_says_what_it_raises(part: str) -> None:
+def test_public_names_document_what_they_raise(part: str) -> None:
     silent = []
     for name in filter(raising, names(part, for_users=True)):
         thing, _ = found_at(name)
@@ -221,7 +223,7 @@ def test_what_users_meet_says_what_it_raises(part: str) -> None:
 
 
 @every_part
-def test_what_parts_say_is_true(part: str) -> None:
+def test_docstrings_of_internal_parts_are_consistent(part: str) -> None:
     wrong = []
     for name in names(part, for_users=False):
         # A protocol documents its methods once for all its members, hence no GL08 for methods.
@@ -230,7 +232,7 @@ def test_what_parts_say_is_true(part: str) -> None:
     assert wrong == []
 
 
-def test_every_part_is_looked_at() -> None:
+def test_every_part_is_checked() -> None:
     of_parts = {name for part in PARTS for who in (True, False) for name in names(part, who)}
     assert of_parts == {name for module in public_modules() for name in documented(module)}
     assert len(of_parts) > 1000
@@ -249,7 +251,7 @@ LITTLE: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("name", estimators())
 @pytest.mark.filterwarnings("ignore::lapwing.exceptions.LapwingWarning")
-def test_documented_attributes_are_those_of_fits(name: str) -> None:
+def test_documented_attributes_equal_those_of_fits(name: str) -> None:
     """Some belong to a kernel, a graph, a prior or named features: each is met in one of these."""
     make = getattr(lapwing, name)
     known = make().get_params(deep=False)
@@ -286,14 +288,16 @@ def test_documented_attributes_are_those_of_fits(name: str) -> None:
     [("kernel", KERNELS), ("graph", GRAPHS), ("solver", SOLVERS), ("loss", CLASS_LOSSES)],
     ids=["kernel", "graph", "solver", "loss"],
 )
-def test_parameters_name_all_of_their_registry(parameter: str, registry: Iterable[str]) -> None:
+def test_parameters_list_all_names_of_their_registry(
+    parameter: str, registry: Iterable[str]
+) -> None:
     """What can be written for a parameter stands in its description, parts that are new too."""
     (entry,) = (p for p in ClassDoc(lapwing.LapSVC)["Parameters"] if p.name == parameter)
     text = "\n".join([entry.type, *entry.desc])
     assert [name for name in registry if not re.search(rf"['`]{name}['`]", text)] == []
 
 
-def test_the_checks_see_a_wrong_docstring(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_docstring_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     def wrong(first: int, second: int) -> int:
         """Add.
 
@@ -320,7 +324,7 @@ ON_CLUSTER = frozenset(
 
 
 @pytest.mark.parametrize("name", PUBLIC["lapwing.dask"].split())
-def test_estimators_on_a_cluster_share_the_entries_of_those_in_memory(name: str) -> None:
+def test_cluster_estimators_share_docstring_entries(name: str) -> None:
     pytest.importorskip("distributed", reason="lapwing.dask needs dask and distributed")
     remote = getattr(importlib.import_module("lapwing.dask"), name)
 
@@ -352,6 +356,10 @@ class Home:
     """
 
 
+A = "a : float, default=1.0\n        A number.\n\n        - And a list."
+B = "b : int\n        Another one."
+
+
 class Other:
     """Another class.
 
@@ -362,21 +370,20 @@ class Other:
     """
 
 
-def test_entries_are_those_of_the_first_class_or_of_the_named_one() -> None:
-    def documented(*homes: type) -> str:
-        made = type("Made", (), {"__doc__": "Made.\n\n    {b}\n    {a}\n    {Other.a}\n"})
-        return str(document(*homes)(made).__doc__)
-
-    a = "a : float, default=1.0\n        A number.\n\n        - And a list."
-    b, its = "b : int\n        Another one.", "a : str\n        A text."
-    assert documented(Home, Other) == f"Made.\n\n    {b}\n    {a}\n    {its}\n"
-    assert documented(Other, Home) == f"Made.\n\n    {b}\n    {its}\n    {its}\n"
-    with pytest.raises(KeyError, match="b"):
-        documented(Other)
-
-
-def test_consecutive_entries_are_those_of_one_class() -> None:
-    made = type("Made", (), {"__doc__": "Made.\n\n    {a to b}\n"})
-    a = "a : float, default=1.0\n        A number.\n\n        - And a list."
-    expected = f"Made.\n\n    {a}\n    b : int\n        Another one.\n"
-    assert document(Other, Home)(made).__doc__ == expected
+@pytest.mark.parametrize(
+    ("homes", "line", "expected"),
+    [
+        ((Home, Other), "{a}", A),
+        ((Other, Home), "{a}", "a : str\n        A text."),
+        ((Home, Other), "{Other.a}", "a : str\n        A text."),
+        ((Other, Home), "{b}", B),
+        ((Other, Home), "{a to b}", f"{A}\n    {B}"),
+    ],
+)
+def test_entries_come_from_the_first_or_the_named_class(
+    homes: Any, line: str, expected: str
+) -> None:
+    made = type("Made", (), {"__doc__": f"Made.\n\n    {line}\n"})
+    assert document(*homes)(made).__doc__ == f"Made.\n\n    {expected}\n"
+    with pytest.raises(KeyError, match="c"):
+        document(*homes)(type("Made", (), {"__doc__": "Made.\n\n    {c}\n"}))

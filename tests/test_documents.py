@@ -1,4 +1,4 @@
-"""What the README and the pages show is what happens: programs, commands, demo, table, links."""
+"""README and pages: programs, commands, demo, tables, links."""
 
 from __future__ import annotations
 
@@ -32,30 +32,37 @@ from lapwing._tables.reading import FORMATS
 from lapwing._tables.words import NO_LABEL
 
 ROOT = Path(__file__).resolve().parents[1]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
-GUIDE = ROOT / "docs" / "guide"
-CHOOSING = (GUIDE / "choosing.md").read_text(encoding="utf-8")
-PICTURES = (GUIDE / "pictures.md").read_text(encoding="utf-8")
-# The pages on the command line, in the order in which their commands are run.
-CLI = "\n".join(
-    (GUIDE / f"{name}.md").read_text(encoding="utf-8")
-    for name in ("cli", "tables", "cli_methods", "cli_files", "next_labels")
+
+
+def read(*paths: Path | str) -> str:
+    """Texts of files, from the root of the repository."""
+    return "\n".join((ROOT / path).read_text(encoding="utf-8") for path in paths)
+
+
+def cells_of(table: str) -> list[list[str]]:
+    """Cells of a table in Markdown, by row."""
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()]
+
+
+GUIDE = Path("docs/guide")
+README = read("README.md")
+CHOOSING, PICTURES, WHICH = (
+    read(f"docs/{name}.md") for name in ("guide/choosing", "guide/pictures", "which_method")
 )
-WHICH = (ROOT / "docs" / "which_method.md").read_text(encoding="utf-8")
-# What the build makes is no page that somebody wrote.
-PAGES = [
-    ROOT / "README.md",
-    *(
-        path
-        for path in sorted(ROOT.glob("docs/**/*.md"))
-        if not {"_build", "_generated", "auto_examples"} & set(path.parts)
-    ),
+# The pages on the command line, in the order in which their commands are run.
+COMMAND_PAGES = ("cli", "tables", "cli_methods", "cli_files", "next_labels")
+CLI = read(*(GUIDE / f"{name}.md" for name in COMMAND_PAGES))
+# Without those that the build makes.
+DOCS_PAGES = [
+    path
+    for path in sorted(ROOT.glob("docs/**/*.md"))
+    if not {"_build", "_generated", "auto_examples"} & set(path.parts)
 ]
+PAGES = [ROOT / "README.md", *DOCS_PAGES]
 DOCUMENTS = [*PAGES, ROOT / "CONTRIBUTING.md"]
 # What contributors read.
-CONTRIBUTING = "\n".join(
-    (ROOT / path).read_text(encoding="utf-8")
-    for path in ("CONTRIBUTING.md", "docs/add_a_part.md", "docs/design.md", "docs/benchmarking.md")
+CONTRIBUTING = read(
+    "CONTRIBUTING.md", *(f"docs/{name}.md" for name in ("add_a_part", "design", "benchmarking"))
 )
 # Comparisons of all methods, which tests of `compare` and the transcript make of fewer rows, and
 # fits of seconds: the first by S3VC, the second by scikit-learn, the third of all 1,797 digits.
@@ -70,9 +77,7 @@ PROGRAMS = [
         marks=[pytest.mark.slow] if f"{path.stem}-{i}" in LONG else [],
     )
     for path in PAGES
-    for i, program in enumerate(
-        re.findall(r"```python\n(.*?)```", path.read_text(encoding="utf-8"), re.DOTALL)
-    )
+    for i, program in enumerate(re.findall(r"```python\n(.*?)```", read(path), re.DOTALL))
 ]
 SHOWN = re.compile(r"print\(.*\)  # (.*)$", re.MULTILINE)
 
@@ -89,7 +94,7 @@ def section(title: str, text: str = README, level: str = "##") -> str:
 
 @pytest.mark.parametrize("program", PROGRAMS)
 @pytest.mark.filterwarnings("ignore")
-def test_every_program_runs_by_itself_and_prints_what_is_shown(
+def test_programs_print_the_numbers_shown(
     program: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -110,20 +115,19 @@ def test_every_program_runs_by_itself_and_prints_what_is_shown(
     assert printed == pytest.approx([float(text) for text in shown], abs=TOLERANCE)
 
 
-def test_there_are_programs() -> None:
+def test_pages_have_programs() -> None:
     for page, least in ((README, 2), (CHOOSING, 2), (PICTURES, 3), (WHICH, 1)):
         assert page.count("```python\n") >= least
-    guide = [path for path in PAGES if path.parent == GUIDE]
-    assert len(guide) > 12
+    assert len([path for path in PAGES if path.parent == ROOT / GUIDE]) > 12
 
 
-def test_commands_of_the_pages_begin_as_they_do() -> None:
+def test_output_of_commands_agrees_with_the_transcript() -> None:
     """A page may show the first lines of what a command prints, and commands that print nothing."""
-    transcript = (ROOT / "docs" / "transcript.txt").read_text(encoding="utf-8")
-    told = {part.splitlines()[0]: part for part in transcript.strip().split("\n\n")}
+    parts = read("docs/transcript.txt").strip().split("\n\n")
+    told = {part.splitlines()[0]: part for part in parts}
     seen = 0
     for path in PAGES:
-        for block in re.findall(r"```console\n(.*?)```", path.read_text("utf-8"), re.DOTALL):
+        for block in re.findall(r"```console\n(.*?)```", read(path), re.DOTALL):
             for part in re.split(r"\n(?=\$ )", block.strip()):
                 command, *lines = part.splitlines()
                 if lines:
@@ -132,29 +136,27 @@ def test_commands_of_the_pages_begin_as_they_do() -> None:
     assert seen >= 3
 
 
-def test_commands_print_what_is_shown() -> None:
+def test_commands_of_the_readme_are_in_the_transcript() -> None:
     """`docs/transcript.txt` is what they print: see `docs/make_transcript.py`."""
-    transcript = (ROOT / "docs" / "transcript.txt").read_text(encoding="utf-8")
-    told = transcript.strip().split("\n\n")
+    told = read("docs/transcript.txt").strip().split("\n\n")
     (block,) = re.findall(r"```\n(\$ .*?)\n```", section("A table, from the shell"), re.DOTALL)
     commands = block.split("\n\n")
     assert len(commands) >= 3
     assert [command for command in commands if command not in told] == []
 
 
-def test_the_tables_of_the_first_page_can_be_written(
+def test_tables_of_getting_started_can_be_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The command that `docs/getting_started.md` shows, and the tables that its commands read."""
     script = "docs/make_transcript.py"
-    page = (ROOT / "docs" / "getting_started.md").read_text(encoding="utf-8")
-    assert f"$ python {script} --tables" in page
+    assert f"$ python {script} --tables" in read("docs/getting_started.md")
     monkeypatch.chdir(tmp_path)
     main = runpy.run_path(str(ROOT / script))["main"]
     monkeypatch.setattr(sys, "argv", [script, "--tables"])
     assert main() == 0
     assert capsys.readouterr().out == "written: wines.csv and new.csv\n"
-    written = {path.name: len(path.read_text("utf-8").splitlines()) for path in tmp_path.iterdir()}
+    written = {path.name: len(read(path).splitlines()) for path in tmp_path.iterdir()}
     assert written == {"wines.csv": 179, "new.csv": 10}
 
 
@@ -174,7 +176,9 @@ def cells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_commands_of_the_guide_run(cells: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_commands_of_the_guide_run_in_order(
+    cells: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """In their order, with the files that are filled in between them."""
     typed = re.findall(r"^ {4,}(lapwing .*)$|`(lapwing fit cells.*?)`", CLI, re.MULTILINE)
     commands = [block or inline for block, inline in typed]
@@ -187,16 +191,16 @@ def test_commands_of_the_guide_run(cells: Path, capsys: pytest.CaptureFixture[st
         said = capsys.readouterr()
         assert said.err == ""
         for path in sorted(cells.glob("next*.csv")):
-            lines = path.read_text(encoding="utf-8").splitlines()
+            lines = read(path).splitlines()
             filled = [f"{line}{'ab'[int(line[1:].split(',')[0]) % 2]}" for line in lines[1:]]
             if lines[1].endswith(","):
                 path.write_text("\n".join([lines[0], *filled]) + "\n", encoding="utf-8")
                 # The line to paste is the one that the guide shows next.
                 assert commands[commands.index(command) + 1] in said.out or "-2" in path.name
-    assert "type" in (cells / "next-2.csv").read_text(encoding="utf-8")
+    assert "type" in read(cells / "next-2.csv")
 
 
-def test_the_guide_names_what_there_is() -> None:
+def test_guide_names_all_options_methods_and_formats() -> None:
     requests = (
         CompareRequest, FitRequest, InfoRequest, LabelRequest, PredictRequest, SuggestRequest,
         TuneRequest,
@@ -205,9 +209,8 @@ def test_the_guide_names_what_there_is() -> None:
     # And `--output`, another name of `--out`.
     elsewhere = {"--help", "--install-completion", "--show-completion", "--output"}
     assert flags_in(CLI) - elsewhere - flags == set()
-    guide = "\n".join(path.read_text(encoding="utf-8") for path in GUIDE.glob("*.md"))
     # What only the help says.
-    assert flags - flags_in(guide) == {"--n-neighbors"}
+    assert flags - flags_in(read(*(ROOT / GUIDE).glob("*.md"))) == {"--n-neighbors"}
     assert f"| `{FitRequest.usual_method}` (default) |" in CLI
     assert [name for name in METHODS if f"`{name}`" not in CLI] == []
     assert [suffix for suffix in FORMATS if f"`{suffix}`" not in CLI] == []
@@ -224,7 +227,7 @@ def test_all_displays_are_listed() -> None:
     assert [name for name in names if f"| `{name}` |" not in PICTURES] == []
 
 
-def test_the_demo_prints_what_is_shown() -> None:
+def test_demo_prints_the_errors_shown() -> None:
     lines = re.findall(r"^  (\S.*?)  +([\d.]+) ± ([\d.]+) %", section("Install"), re.MULTILINE)
     shown = {name: (float(mean), float(deviation)) for name, mean, deviation in lines}
     wrong = run_demo().errors
@@ -234,7 +237,7 @@ def test_the_demo_prints_what_is_shown() -> None:
         assert shown[name] == pytest.approx((errors.mean(), errors.std()), abs=0.3)
 
 
-def test_the_picture_shows_what_is_said_of_it() -> None:
+def test_errors_in_the_picture_are_those_of_its_caption() -> None:
     pytest.importorskip("matplotlib")
     alone, together = re.search(r"SVM is wrong on ([\d.]+) %, LapSVC on (\w+)\]", README).groups()
     draw = runpy.run_path(str(ROOT / "examples" / "plot_two_moons.py"))["draw"]
@@ -243,7 +246,7 @@ def test_the_picture_shows_what_is_said_of_it() -> None:
     assert titles == [f"Supervised SVM: {alone}% wrong", "LapSVC: 0.0% wrong"]
 
 
-def test_the_table_of_estimators_can_be_typed() -> None:
+def test_table_of_estimators_is_complete_and_can_be_evaluated() -> None:
     table = section("All estimators", WHICH)
     names = {name: getattr(lapwing, name) for name in lapwing.__all__} | {"affinity": np.eye(2)}
     calls = re.findall(r"`((?:[A-Z]\w+)\(.*?\))`", table)
@@ -253,21 +256,14 @@ def test_the_table_of_estimators_can_be_typed() -> None:
     assert estimators <= made, f"docs/which_method.md leaves out {sorted(estimators - made)}"
 
 
-def measured_pages() -> str:
-    """All that the made pages of docs/measured say."""
-    pages = sorted((ROOT / "docs" / "measured").glob("*.md"))
-    texts = (page.read_text(encoding="utf-8") for page in pages)
-    return "\n".join(text for text in texts if text.startswith("<!-- Made by"))
-
-
-def test_figures_of_few_labels_are_those_of_the_results() -> None:
+def test_errors_of_the_readme_are_the_measured_ones() -> None:
     """The first table of the README and the line on sparse text: medians over the draws."""
-    results = measured_pages()
+    pages = map(read, (ROOT / "docs" / "measured").glob("*.md"))
+    results = "\n".join(page for page in pages if page.startswith("<!-- Made by"))
     (table,) = re.findall(
         r"^### Text with one and with ten labels.*?\n\n(.*?)\n\n", results, re.M | re.S
     )
-    cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in table.splitlines()]
-    wrong = {(row[0], row[1]): row[3] for row in cells}
+    wrong = {(row[0], row[1]): row[3] for row in cells_of(table)}
     shown = re.search(
         r"newsgroup posts of two topics .*\| ([\d.]+) % \(`S3VC`\) \| ([\d.]+) % \|", README
     )
@@ -281,16 +277,15 @@ def test_figures_of_few_labels_are_those_of_the_results() -> None:
     assert right.groups() == tuple(f"{100 - float(wrong['20', name]):.0f}" for name in names)
 
 
-def test_where_lapwing_is_worse_is_what_was_measured() -> None:
+def test_comparison_with_scikit_learn_is_the_measured_one() -> None:
     """The table of the page for those who come from scikit-learn, and the claim beside it."""
-    page = (ROOT / "docs" / "coming_from" / "scikit_learn.md").read_text(encoding="utf-8")
-    peers = (ROOT / "docs" / "measured" / "peers.md").read_text(encoding="utf-8")
+    page, peers = read("docs/coming_from/scikit_learn.md"), read("docs/measured/peers.md")
     sets = re.findall(r"^### (\w+): errors by labels per class\n\n(.*?)\n\n", peers, re.M | re.S)
     measured = {
-        (name, cells[1]): [cell.split()[0] for cell in cells[2:5]]
+        (name, row[1]): [cell.split()[0] for cell in row[2:5]]
         for name, table in sets
-        for line in table.splitlines()
-        if (cells := [cell.strip() for cell in line.strip("|").split("|")])[0] != "library"
+        for row in cells_of(table)
+        if row[0] != "library"
     }
     shown = re.findall(r"^\| `(.*?)` \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \|$", page, re.M)
     assert len(shown) == 3
@@ -307,12 +302,12 @@ def test_where_lapwing_is_worse_is_what_was_measured() -> None:
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.stem)
-def test_links_lead_somewhere(path: Path) -> None:
-    targets = re.findall(r"\]\(([^)#:]+)\)", path.read_text(encoding="utf-8"))
+def test_links_exist(path: Path) -> None:
+    targets = re.findall(r"\]\(([^)#:]+)\)", read(path))
     assert [target for target in targets if not (path.parent / target).exists()] == []
 
 
-def test_names_that_contributors_are_sent_to_exist() -> None:
+def test_names_in_files_exist() -> None:
     """ "`NAME` and `OTHER` in `file.py`": who follows the text finds them there."""
     text = " ".join(CONTRIBUTING.split())
     sent = re.findall(r"((?:`\w+`(?:, | and )?)+) in `([\w/]+\.py)`", text)
@@ -326,16 +321,11 @@ def test_names_that_contributors_are_sent_to_exist() -> None:
     assert missing == []
 
 
-def test_words_in_backquotes_stand_in_the_source() -> None:
-    files = [
+def test_words_in_backquotes_are_in_the_source() -> None:
+    files = {
         file for name in ("src", "tests", "benchmarks") for file in ROOT.glob(f"{name}/**/*.py")
-    ]
-    code = {
-        word
-        for file in files
-        if file != Path(__file__).resolve()
-        for word in re.findall(r"\w+", file.read_text(encoding="utf-8"))
     }
+    code = set(re.findall(r"\w+", read(*files - {Path(__file__).resolve()})))
     words = set(re.findall(r"`([A-Za-z_]\w+)`", CONTRIBUTING))
     assert len(words) > 30
     assert sorted(words - code) == []
@@ -344,12 +334,12 @@ def test_words_in_backquotes_stand_in_the_source() -> None:
 def source(path: str) -> str:
     """The text of a file that is named from the root, src or src/lapwing."""
     found = [ROOT / base / path for base in ("", "src", "src/lapwing")]
-    return next(file.read_text(encoding="utf-8") for file in found if file.exists())
+    return next(read(file) for file in found if file.exists())
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.stem)
-def test_files_that_are_named_exist(path: Path) -> None:
+def test_named_files_exist(path: Path) -> None:
     """Paths in backquotes, from the root or from src/lapwing: what moves is told here."""
-    named = re.findall(r"`((?:[\w.-]+/)+(?:[\w-]+\.\w+)?)`", path.read_text(encoding="utf-8"))
+    named = re.findall(r"`((?:[\w.-]+/)+(?:[\w-]+\.\w+)?)`", read(path))
     roots = [ROOT, ROOT / "src", ROOT / "src" / "lapwing"]
     assert [name for name in named if not any((root / name).exists() for root in roots)] == []

@@ -115,7 +115,7 @@ def ball_matrix(X: Any, radius: float) -> Any:
 @pytest.mark.filterwarnings("ignore::lapwing.exceptions.UnlabeledComponentWarning")
 @pytest.mark.parametrize("options", [{}, {"normalized": False, "power": 2}], ids=["L", "(D - W)^2"])
 @pytest.mark.parametrize("name", OF_GRAPHS)
-def test_a_graph_from_outside_is_its_matrix(name: str, options: dict[str, Any]) -> None:
+def test_graph_object_agrees_with_its_matrix(name: str, options: dict[str, Any]) -> None:
     X, y, _ = data_for(name)
     graph = Ball(2.0, **options)
     assert isinstance(graph, GraphRecipe)
@@ -134,14 +134,14 @@ def default_scores(name: str) -> Any:
     return scores(made(name).fit(X, y), X)
 
 
-def test_all_estimators_with_a_graph_are_tried() -> None:
+def test_all_estimators_with_a_graph_or_kernel_are_tested() -> None:
     assert len(OF_GRAPHS) >= 9
     assert len(OF_KERNELS) >= 9
     assert set(takers("graph")) - set(OF_GRAPHS) == {"AnchorGraphClassifier"}
 
 
 @pytest.mark.filterwarnings("ignore::lapwing.exceptions.LapwingWarning")
-def test_a_graph_from_outside_is_searched_over() -> None:
+def test_grid_search_sets_parameters_of_a_graph_object() -> None:
     X, _, truth = labeled_clusters(2)
     search = GridSearchCV(
         LapRLSClassifier(graph=Ball()), {"graph__radius": [0.1, 1.5]}, cv=KFold(3)
@@ -152,13 +152,13 @@ def test_a_graph_from_outside_is_searched_over() -> None:
     assert few.fit(X, truth).affinity_.nnz < many.fit(X, truth).affinity_.nnz
 
 
-def test_anchors_say_what_graph_they_take() -> None:
+def test_anchor_graph_classifier_rejects_other_graphs() -> None:
     X, y, _ = labeled_clusters(2)
     with pytest.raises(TypeError, match=r"AnchorGraph\("):
         AnchorGraphClassifier(graph=Ball()).fit(X, y)
 
 
-def test_a_graph_of_the_registry_is_saved(tmp_path: Any) -> None:
+def test_only_registered_graphs_are_saved(tmp_path: Any) -> None:
     """One from outside has no public name, so a model file does not take it."""
     X, y, _ = labeled_clusters(2)
     fitted = LapRLSClassifier(graph=Ball(2.0)).fit(X, y)
@@ -193,7 +193,7 @@ def registered(monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 @pytest.mark.parametrize("name", OF_KERNELS)
-def test_a_kernel_from_outside_is_its_matrix(name: str, registered: str) -> None:
+def test_kernel_function_agrees_with_its_matrix(name: str, registered: str) -> None:
     X, y, _ = data_for(name)
     new = X[::5] + 0.1
     K, K_new = (1 / (1 + GAMMA * _squared(Z, X)) for Z in (X, new))
@@ -215,7 +215,7 @@ def _squared(X: Any, Z: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", OF_KERNELS)
-def test_a_registered_kernel_is_named_and_saved(name: str, registered: str, tmp_path: Any) -> None:
+def test_registered_kernel_is_listed_and_saved(name: str, registered: str, tmp_path: Any) -> None:
     X, y, _ = data_for(name)
     with pytest.raises(ValueError, match=rf"kernel='cauchi' is not known.*'{registered}'"):
         made(name, kernel="cauchi").fit(X, y)

@@ -13,7 +13,7 @@ from sklearn.metrics import pairwise
 
 from lapwing import kernels
 from lapwing._arrays import even_blocks, row_blocks
-from lapwing.kernels import KERNELS, Formula, Kernel, make_kernel, scale_gamma
+from lapwing.kernels import KERNELS, Kernel, make_kernel, scale_gamma
 from tests.helpers.data import gaussian_points
 from tests.helpers.members import check_examples
 
@@ -46,65 +46,42 @@ def test_every_kernel_has_a_reference():
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("container", [np.asarray, sp.csr_array, sp.csr_matrix])
 @pytest.mark.parametrize("name", REFERENCES)
-def test_kernels_agree_with_scikit_learn(name, container, dtype):
+def test_kernels_agree_with_scikit_learn(name, container, dtype, monkeypatch):
+    """As a whole, in tiles and in blocks, for new points in any container."""
     X, Z = gaussian_points(23, dtype=dtype), gaussian_points(9, seed=1, dtype=dtype)
     X[3] = 0  # the cosine of a zero vector is 0, not NaN
     X[:, 1] *= X[:, 1] > 0
-    given_points = container(X.copy())
-    kernel = make_kernel(name, given_points, **PARAMETERS)
-    gram, new = kernel.gram(given_points), cross(kernel, container(Z), given_points)
-    assert gram.dtype == new.dtype == dtype
-    after = given_points.toarray() if sp.issparse(given_points) else given_points
-    np.testing.assert_array_equal(after, X)
-    X, Z = X.astype(np.float64), Z.astype(np.float64)
-    scale = max(1.0, np.abs(REFERENCES[name](X, X)).max())
-    np.testing.assert_allclose(gram, REFERENCES[name](X, X), atol=TOLERANCE[dtype] * scale)
-    np.testing.assert_allclose(new, REFERENCES[name](Z, X), atol=TOLERANCE[dtype] * scale)
-
-
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
-@pytest.mark.parametrize("name", REFERENCES)
-def test_gram_in_tiles_is_exactly_symmetric(name, container, dtype, monkeypatch):
-    X = gaussian_points(23, dtype=dtype)
-    kernel = make_kernel(name, container(X), **PARAMETERS)
-    whole = kernel.gram(container(X))
-    monkeypatch.setattr(kernels, "_TILE", 7)  # 23 = 3 * 7 + 2: the last tiles are narrow
-    tiled = kernel.gram(container(X))
-    for K in (whole, tiled):
+    points = container(X.copy())
+    kernel = make_kernel(name, points, **PARAMETERS)
+    gram, new = (REFERENCES[name](one.astype(float), X.astype(float)) for one in (X, Z))
+    near = TOLERANCE[dtype] * max(1.0, np.abs(gram).max())
+    for tile, block in ((kernels._TILE, kernels.BLOCK_BYTES), (7, 3 * 23 * X.itemsize)):
+        monkeypatch.setattr(kernels, "_TILE", tile)  # 23 = 3 * 7 + 2: the last tiles are narrow
+        monkeypatch.setattr(kernels, "BLOCK_BYTES", block)
+        K = kernel.gram(points)
+        np.testing.assert_allclose(K, gram, atol=near)
         np.testing.assert_array_equal(K, K.T)
         if KERNELS[name].unit_diagonal:
             np.testing.assert_array_equal(np.diag(K), 1)
-    scale = max(1.0, np.abs(whole).max())
-    np.testing.assert_allclose(tiled, whole, atol=TOLERANCE[dtype] * scale)
+        for form in (np.asarray, container):
+            np.testing.assert_allclose(cross(kernel, form(Z), points), new, atol=near)
+        assert K.dtype == cross(kernel, Z, points).dtype == dtype
+    after = points.toarray() if sp.issparse(points) else points
+    np.testing.assert_array_equal(after, X)
 
 
-@pytest.mark.parametrize("name", [*REFERENCES, "callable"])
-def test_new_points_in_blocks(name, monkeypatch):
+@pytest.mark.parametrize("kernel", ["rbf", pairwise.linear_kernel])
+def test_new_points_come_in_blocks_of_the_budget(kernel, monkeypatch):
     X, Z = gaussian_points(11), gaussian_points(23, seed=1)
-    kernel = (
-        Kernel(pairwise.linear_kernel) if name == "callable" else make_kernel(name, X, **PARAMETERS)
-    )
-    alpha = gaussian_points(11, 2, seed=2)
-    whole = kernel.expand(Z, X, alpha)
     monkeypatch.setattr(kernels, "BLOCK_BYTES", 3 * 11 * 8)
-    blocks = list(kernel.cross_blocks(Z, X))
+    blocks = list(make_kernel(kernel, X).cross_blocks(Z, X))
     assert [rows.stop - rows.start for rows, _ in blocks] == [3] * 7 + [2]
     assert all(block.shape == (rows.stop - rows.start, 11) for rows, block in blocks)
-    np.testing.assert_allclose(kernel.expand(Z, X, alpha), whole, atol=1e-12)
-
-
-@pytest.mark.parametrize("name", REFERENCES)
-def test_new_points_may_come_in_the_other_container(name):
-    X, Z = gaussian_points(11), gaussian_points(5, seed=1)
-    for fitted, new in ((X, sp.csr_array(Z)), (sp.csr_array(X), Z)):
-        kernel = make_kernel(name, fitted, **PARAMETERS)
-        np.testing.assert_allclose(cross(kernel, new, fitted), REFERENCES[name](Z, X), atol=1e-12)
 
 
 @pytest.mark.parametrize(("dtype", "shift"), [(np.float64, 1e6), (np.float32, 300.0)])
 @pytest.mark.parametrize("container", [np.asarray, sp.csr_array, sp.csr_matrix])
-def test_rbf_survives_points_far_from_the_origin(container, dtype, shift):
+def test_rbf_is_exact_far_from_the_origin(container, dtype, shift):
     """|x|^2 + |z|^2 - 2 x'z of shifted points loses all digits of a distance of order one."""
     X = np.round(gaussian_points(20) * 64) / 64  # exact in float32, shifted too
     Z = X[:5] + 0.5
@@ -118,7 +95,7 @@ def test_rbf_survives_points_far_from_the_origin(container, dtype, shift):
 
 
 @pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
-def test_rbf_survives_a_row_far_off(container):
+def test_rbf_is_exact_beside_an_outlier(container):
     X = np.vstack([gaussian_points(20), np.full((1, 4), 1e12)])
     kernel = make_kernel("rbf", container(X), gamma=0.3)
     np.testing.assert_allclose(
@@ -126,13 +103,13 @@ def test_rbf_survives_a_row_far_off(container):
     )
 
 
-def test_sparse_points_without_crowded_columns_stay_as_they_are():
+def test_sparse_points_are_not_centred_if_columns_are_sparse():
     X = sp.csr_array(gaussian_points(30) * (gaussian_points(30, seed=1) > 0.5))
     assert make_kernel("rbf", X).center is None
 
 
 @pytest.mark.parametrize("name", [name for name in KERNELS if KERNELS[name].unit_diagonal])
-def test_duplicate_points_are_alike_to_rounding(name):
+def test_duplicate_points_have_equal_kernel_rows(name):
     X = np.repeat(gaussian_points(6), 2, axis=0)
     K = make_kernel(name, X, gamma=0.3).gram(X)
     np.testing.assert_allclose(K[::2], K[1::2], atol=1e-14)
@@ -140,7 +117,7 @@ def test_duplicate_points_are_alike_to_rounding(name):
 
 
 @pytest.mark.parametrize("degree", [1, 2, 5, 7, 64, 65, 1.5])
-def test_powers(degree):
+def test_poly_kernel_agrees_with_powers(degree):
     X = np.abs(gaussian_points(8)) / 3
     K = make_kernel("poly", X, gamma=0.5, degree=degree, coef0=0.6).gram(X)
     np.testing.assert_allclose(K, (0.5 * X @ X.T + 0.6) ** degree, rtol=1e-12)
@@ -149,30 +126,24 @@ def test_powers(degree):
 # --- resolving parameters -------------------------------------------------------------------------
 
 
-def test_scale_gamma_is_twice_the_width_of_errata_e2():
-    """Twice n^2 / sum_ij |x_i - x_j|^2, i = j included: one over the total variance."""
-    X = gaussian_points(15) * [1, 3, 0.1, 20] + [0, 5, -7, 100]
-    total = sum(((x - z) ** 2).sum() for x in X for z in X)
-    assert scale_gamma(X) == pytest.approx(2 * len(X) ** 2 / total, rel=1e-12)
-    # Two points at the mean squared distance, so defined, have the kernel exp(-2).
-    kernel = make_kernel("rbf", X)
-    distance = np.sqrt(total / len(X) ** 2)
-    pair = np.array([[0, 0, 0, 0], [distance, 0, 0, 0]])
-    assert cross(kernel, pair[:1], pair[1:])[0, 0] == pytest.approx(np.exp(-2), rel=1e-9)
-
-
+@pytest.mark.parametrize(
+    ("size", "dtype", "rel"),
+    [(0, float, 1e-12), (0, np.float32, 1e-6), (1, float, 1e-10), (1e7, float, 1e-7)],
+)
 @pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
-@pytest.mark.parametrize(("size", "rel"), [(1, 1e-10), (1e7, 1e-7)])
-def test_scale_gamma_does_not_see_a_shift(container, size, rel):
+def test_scale_gamma_is_twice_the_width_of_errata_e2(container, size, dtype, rel):
+    """Twice n^2 / sum_ij |x_i - x_j|^2, i = j included; a shift has no effect."""
+    X = gaussian_points(15) * [1, 3, 0.1, 20] * (gaussian_points(15, seed=1) > 0)
+    total = sum(((x - z) ** 2).sum() for x in X for z in X)
+    shifted = (X + size * np.array([10, -5, 3, 100])).astype(dtype)
+    assert scale_gamma(container(shifted)) == pytest.approx(2 * len(X) ** 2 / total, rel=rel)
+
+
+def test_points_at_the_mean_squared_distance_have_the_kernel_exp_minus_2():
     X = gaussian_points(15)
-    shift = size * np.array([10, -5, 3, 100])
-    assert scale_gamma(container(X + shift)) == pytest.approx(scale_gamma(X), rel=rel)
-
-
-def test_scale_gamma_of_sparse_and_float32():
-    X = gaussian_points(15) * (gaussian_points(15, seed=1) > 0)
-    assert scale_gamma(sp.csr_array(X)) == pytest.approx(scale_gamma(X), rel=1e-12)
-    assert scale_gamma(X.astype(np.float32)) == pytest.approx(scale_gamma(X), rel=1e-6)
+    distance = np.sqrt(np.mean(pairwise.euclidean_distances(X) ** 2))
+    pair = np.array([[0, 0, 0, 0], [distance, 0, 0, 0]])
+    assert make_kernel("rbf", X).gram(pair)[0, 1] == pytest.approx(np.exp(-2), rel=1e-9)
 
 
 @pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
@@ -197,12 +168,12 @@ def test_gamma_auto_is_one_over_the_features():
         ({"gamma": "large"}, r"gamma='large' is not known.*'scale', 'wide', 'auto'"),
     ],
 )
-def test_bad_parameters(arguments, message):
+def test_rejects_invalid_parameters(arguments, message):
     with pytest.raises(ValueError, match=message):
         make_kernel(arguments.pop("kernel", "poly"), gaussian_points(5), **arguments)
 
 
-def test_which_kernels_are_surely_positive_definite():
+def test_positive_definite_kernels_are_declared():
     X = gaussian_points(30) * 2
     for name in REFERENCES:
         kernel = make_kernel(name, X, **PARAMETERS)
@@ -220,7 +191,7 @@ def test_which_kernels_are_surely_positive_definite():
 
 
 @pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
-def test_a_precomputed_kernel_is_used_as_it_is(container):
+def test_precomputed_kernel_is_used_unchanged(container):
     K, alpha = gaussian_points(6, 6), gaussian_points(6, 2, seed=1)
     kernel = make_kernel("precomputed", K)
     given_matrix = container(K)
@@ -231,7 +202,7 @@ def test_a_precomputed_kernel_is_used_as_it_is(container):
     np.testing.assert_allclose(values, K[:4] @ alpha)
 
 
-def test_a_callable_sees_two_sets_of_points():
+def test_callable_kernel_gets_two_sets_of_points():
     calls = []
 
     def kernel_function(X, Z):
@@ -248,7 +219,7 @@ def test_a_callable_sees_two_sets_of_points():
 
 
 @pytest.mark.parametrize("bad", [lambda X, Z: np.ones(len(X)), lambda X, Z: np.ones((2, 2))])
-def test_a_callable_of_the_wrong_shape(bad):
+def test_rejects_callable_kernels_of_wrong_shape(bad):
     kernel, X = make_kernel(bad, gaussian_points(6)), gaussian_points(6)
     with pytest.raises(ValueError, match=r"array of shape .* for 6 and 6 points.*\(6, 6\)"):
         kernel.gram(X)
@@ -257,7 +228,7 @@ def test_a_callable_of_the_wrong_shape(bad):
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
-def test_a_callable_that_is_not_finite(bad):
+def test_rejects_callable_kernels_with_nan_or_infinity(bad):
     def kernel_function(X, Z):
         K = X @ Z.T
         K[0, 0] = bad
@@ -273,7 +244,7 @@ def test_a_callable_that_is_not_finite(bad):
 # --- memory ---------------------------------------------------------------------------------------
 
 
-def test_a_matrix_that_will_not_fit_is_refused_before_it_is_allocated(monkeypatch):
+def test_rejects_too_large_matrices_before_allocation(monkeypatch):
     monkeypatch.delenv("LAPWING_MEMORY_LIMIT", raising=False)
     X = sp.csr_array((10**6, 3))  # 8 TB of kernel: the message must come at once
     for kernel in (make_kernel("rbf", X, gamma=1.0), make_kernel(lambda X, Z: X @ Z.T, X)):
@@ -303,28 +274,3 @@ def test_even_blocks_cover_all_rows_with_even_work(counts, n_blocks):
     for block in blocks:
         work = indptr[block.stop] - indptr[block.start]
         assert work <= indptr[-1] / n_blocks + 30  # and the entries of a row
-
-
-def _cauchy(a, b, kernel):
-    block = np.asarray(pairwise.euclidean_distances(a.points, b.points)) ** 2
-    block *= kernel.gamma
-    block += 1
-    return np.reciprocal(block, out=block)
-
-
-def test_a_new_kernel_is_a_function_and_a_line(monkeypatch):
-    with pytest.raises(ValueError, match=r"kernel='cauchy' is not known. Use 'rbf', 'poly'"):
-        make_kernel("cauchy", gaussian_points(5, 4))
-    entry = Formula("1 / (1 + gamma |x - z|^2)", _cauchy, unit_diagonal=True)
-    monkeypatch.setitem(KERNELS, "cauchy", entry)
-    X, Z = gaussian_points(23, 4), gaussian_points(9, 4, seed=1)
-    kernel = make_kernel("cauchy", X, gamma=0.3)
-    expected = 1 / (1 + 0.3 * pairwise.euclidean_distances(X) ** 2)
-    np.testing.assert_allclose(kernel.gram(X), expected, atol=1e-12)
-    np.testing.assert_array_equal(np.diag(kernel.gram(X)), 1)
-    assert kernel.surely_positive_definite
-    assert kernel.center is None
-    expected = 1 / (1 + 0.3 * pairwise.euclidean_distances(Z, X) ** 2)
-    np.testing.assert_allclose(cross(kernel, Z, X), expected, atol=1e-12)
-    with pytest.raises(ValueError, match=r"kernel='nonsense' is not known. Use .*'cauchy'"):
-        make_kernel("nonsense", X)

@@ -24,7 +24,7 @@ from tests.helpers.spaces import random
 
 
 @pytest.mark.parametrize("rounding", [0.0, -1e-14])
-def test_halves_of_an_inverse(rounding):
+def test_spd_halves_multiply_to_the_inverse(rounding):
     rng = np.random.default_rng(0)
     V = np.linalg.qr(rng.standard_normal((6, 6)))[0]
     values = np.array([rounding, 1, 2, 3, 4, 5]) if rounding else np.arange(1.0, 7)
@@ -37,7 +37,7 @@ def test_halves_of_an_inverse(rounding):
 
 
 @pytest.mark.parametrize("order", ["C", "F"])
-def test_spd_factor_of_a_matrix_that_rounding_made_indefinite(order):
+def test_spd_factor_solves_slightly_indefinite_systems(order):
     Q = sla.qr(random(6, 6))[0]
     H = Q @ np.diag([5, 4, 3, 2, -1e-16, -1e-17]) @ Q.T
     H = (H + H.T) / 2
@@ -60,7 +60,7 @@ def test_pivoted_cholesky_has_as_many_columns_as_the_rank(rank):
 
 
 @pytest.mark.parametrize("shape", [(6, 2), (6,)])
-def test_product_of_two_precisions_is_that_of_the_wider_one(monkeypatch, shape):
+def test_product_of_mixed_precision_is_float64(monkeypatch, shape):
     A, B = random(20, 6).astype(np.float32), random(*shape)
     monkeypatch.setattr(linalg, "row_blocks", lambda n, *_: [slice(0, 7), slice(7, n)])
     found = product(A, B)
@@ -77,7 +77,7 @@ def test_column_dot_sums_float32_in_float64():
 @pytest.mark.parametrize("n_columns", [0, 1, 2, 10, 70, 500])
 @pytest.mark.parametrize("n_rows", [1, 3, 90, 501])
 @pytest.mark.parametrize("order", ["C", "F"])
-def test_columns_apart_are_what_they_are_one_by_one(monkeypatch, n_rows, n_columns, order):
+def test_column_products_agree_with_numpy_for_all_shapes(monkeypatch, n_rows, n_columns, order):
     # A hundredth of the sizes: from 500 numbers on several rows are one, up to 64 numbers.
     monkeypatch.setattr(linalg, "_SHORT_ROWS", 500)
     monkeypatch.setattr(linalg, "_LONG_ROW", 64)
@@ -96,7 +96,7 @@ def test_columns_apart_are_what_they_are_one_by_one(monkeypatch, n_rows, n_colum
     np.testing.assert_allclose(column_dot(b, turned), column_dot(b, expected), rtol=1e-9)
 
 
-def test_scaled_columns_keep_the_precision_of_the_block():
+def test_scaled_columns_keep_float32():
     block = random(5000, 3).astype(np.float32)
     found = scaled_columns(block, np.array([0.1, 2.0, -3.0]))
     assert found.dtype == np.float32
@@ -117,7 +117,7 @@ def cut(Z, n_blocks):
 @pytest.mark.parametrize("bias", [False, True])
 @pytest.mark.parametrize("zeros", [False, True])
 @pytest.mark.parametrize("container", [np.asarray, sp.csr_array, sp.csr_matrix])
-def test_normal_matrix(container, zeros, bias, dtype):
+def test_normal_matrix_agrees_with_numpy(container, zeros, bias, dtype):
     Z = (random(23, 4) * (random(23, 4, seed=1) > 0)).astype(dtype)
     weights = np.random.default_rng(2).uniform(0.1, 9, 23)
     if zeros:
@@ -132,7 +132,7 @@ def test_normal_matrix(container, zeros, bias, dtype):
     np.testing.assert_array_equal(Z, before)
 
 
-def test_a_summed_gram_matrix_is_the_same_for_any_number_of_threads(monkeypatch):
+def test_summed_gram_does_not_depend_on_threads(monkeypatch):
     A = random(40, 6)
     parts = [slice(start, start + 7) for start in range(0, 40, 7)]
     found = []
@@ -157,7 +157,7 @@ def test_normal_matrix_of_float32_is_summed_in_float64(container):
 
 @pytest.mark.parametrize("n_threads", [1, 3])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_products_of_shared_rows_are_those_of_the_matrix(
+def test_shared_rows_multiply_as_the_matrix(
     n_threads: int, dtype: type, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(linalg, "available_threads", lambda: n_threads)

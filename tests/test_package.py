@@ -1,4 +1,4 @@
-"""The package as it is shipped: version, names, extras, pins, and what an import costs."""
+"""Package: version, public names, extras, pins, cost of its import."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ import tarfile
 import tomllib
 import venv
 from collections.abc import Iterator, Mapping
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -78,9 +77,7 @@ PUBLIC = {
     """,
 }
 
-# Besides itself, NumPy, SciPy and scikit-learn, all that `import lapwing` may load.
-LIGHT = {"lapwing"}
-
+# Prints what `import lapwing` loads besides NumPy, SciPy, scikit-learn and the standard library.
 IMPORT_COST = """
 import sys
 import numpy, scipy.sparse.csgraph, scipy.sparse.linalg, scipy.optimize
@@ -142,6 +139,11 @@ def needed(requirement: Requirement, seen: set[tuple[str, frozenset[str]]]) -> I
             yield from needed(Requirement(f"{inner.name}{_extras(inner)}"), seen)
 
 
+def needed_names() -> set[str]:
+    seen: set[tuple[str, frozenset[str]]] = set()
+    return {name for requirement in requirements() for name in needed(requirement, seen)}
+
+
 def _is_the_pinned_one(name: str) -> bool:
     try:
         version = importlib.metadata.version(name)
@@ -154,11 +156,18 @@ def _extras(requirement: Requirement) -> str:
     return f"[{','.join(requirement.extras)}]" if requirement.extras else ""
 
 
-def run_python(code: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+def run(*command: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
 
 
-def test_version_is_the_installed_one_and_that_of_the_citation() -> None:
+def check_python(code: str, *arguments: str, cwd: Path | None = None) -> str:
+    """Run a program, and return what it prints."""
+    done = run(sys.executable, "-c", code, *arguments, cwd=cwd)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_version_agrees_with_installation_citation_and_readme() -> None:
     citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     assert re.search(r"^version: (.+)$", citation, re.MULTILINE)[1] == lapwing.__version__
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -175,45 +184,26 @@ def test_version_is_in_the_changelog() -> None:
     assert re.search(rf"\b{re.escape(lapwing.__version__)}\b", changelog)
 
 
-def test_public_names_exist() -> None:
-    for module in PUBLIC:
-        if find_spec(module) is None:
-            continue  # told by the next test
-        public = importlib.import_module(module)
-        names = [name for name in public.__all__ if name != "__version__"]
-        assert len(names) == len(set(names)), module
-        for name in names:
-            assert hasattr(public, name), f"{module}.{name}"
-
-
-def test_public_classes_go_by_their_public_names() -> None:
+def test_public_names_exist_and_classes_have_public_modules() -> None:
     """Pickles and model files hold these names, so that no file of lapwing is part of them."""
     for module in PUBLIC:
-        if find_spec(module) is None:
-            continue
         public = importlib.import_module(module)
+        assert len(public.__all__) == len(set(public.__all__)), module
         for name in public.__all__:
-            thing = getattr(public, name)
+            thing = getattr(public, name, None)
+            assert thing is not None, f"{module}.{name} does not exist"
             if isinstance(thing, type):
                 assert thing.__module__ in PUBLIC, f"{module}.{name} is of {thing.__module__}"
                 assert getattr(importlib.import_module(thing.__module__), name) is thing
 
 
 @pytest.mark.parametrize("module", PUBLIC)
-def test_the_public_surface_is_the_one_written_out(module: str) -> None:
+def test_public_names_are_those_of_the_list(module: str) -> None:
     """A name that users can see stays: it may be added here on purpose, and taken out never."""
-    if find_spec(module) is None:
-        assert PUBLIC[module] == "", f"{module} has public names and does not exist"
-        return
     names, written = set(importlib.import_module(module).__all__), set(PUBLIC[module].split())
-    appeared, vanished = sorted(names - written), sorted(written - names)
-    assert not appeared, (
-        f"{module}.__all__ holds {appeared}, which PUBLIC in tests/test_package.py does not: add "
-        "it there if users shall have it, or take it out of __all__"
-    )
-    assert not vanished, (
-        f"{module}.__all__ lacks {vanished} of PUBLIC in tests/test_package.py: put it back, or "
-        "take it out there and say so in CHANGELOG.md"
+    assert names == written, (
+        f"PUBLIC in tests/test_package.py and {module}.__all__ differ by {names ^ written}: change "
+        "one of them, and tell users in CHANGELOG.md if a name is removed"
     )
 
 
@@ -227,7 +217,7 @@ def test_the_public_surface_is_the_one_written_out(module: str) -> None:
     ],
     ids=["graphs", "spaces", "losses", "unlabeled losses"],
 )
-def test_registered_parts_go_by_public_names(parts: Mapping[str, type], registry: str) -> None:
+def test_registered_parts_are_public(parts: Mapping[str, type], registry: str) -> None:
     """Messages name them and model files hold them, so that users can import them too."""
     hidden = [part.__qualname__ for part in parts.values() if part.__module__ not in PUBLIC]
     assert not hidden, (
@@ -240,13 +230,10 @@ def test_registered_parts_go_by_public_names(parts: Mapping[str, type], registry
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel that is built from the source distribution, as an index would serve both."""
     folder = tmp_path_factory.mktemp("dist")
-    build = "import sys; from hatchling.build import *; print({}(sys.argv[1]))"
 
     def built(what: str, source: Path) -> Path:
-        command = [sys.executable, "-c", build.format(what), str(folder)]
-        done = subprocess.run(command, cwd=source, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-        return folder / done.stdout.strip()
+        build = f"import sys; from hatchling.build import *; print({what}(sys.argv[1]))"
+        return folder / check_python(build, str(folder), cwd=source).strip()
 
     sdist = built("build_sdist", ROOT)
     assert sdist.name == f"lapwing_learn-{lapwing.__version__}.tar.gz"
@@ -267,13 +254,8 @@ def bare_environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> P
     for line in PROJECT["dependencies"]:
         for name in needed(Requirement(line), seen):
             _link(name, packages)
-    pip = [sys.executable, "-m", "pip", "--python", scripts / "python", "install", wheel]
-    done = subprocess.run(
-        [*pip, "--no-index", "--no-deps", "--no-compile", "--quiet"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    pip = (sys.executable, "-m", "pip", "--python", scripts / "python", "install", wheel)
+    done = run(*pip, "--no-index", "--no-deps", "--no-compile", "--quiet")
     assert done.returncode == 0, done.stderr
     return scripts
 
@@ -288,20 +270,13 @@ def _link(name: str, packages: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege there")
-def test_the_wheel_fits_where_nothing_but_its_requirements_is_installed(
+def test_wheel_works_with_its_requirements_only(
     bare_environment: Path,
 ) -> None:
-    done = subprocess.run(
-        [bare_environment / "python", "-I", "-c", USED_BARE],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = run(bare_environment / "python", "-I", "-c", USED_BARE)
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == [lapwing.__version__, "lapwing", "200"]
-    done = subprocess.run(
-        [bare_environment / "lapwing", "--help"], capture_output=True, text=True, check=False
-    )
+    done = run(bare_environment / "lapwing", "--help")
     assert done.returncode == 2
     assert "'lapwing-learn[cli]'" in done.stderr
 
@@ -311,15 +286,13 @@ def test_types_are_shipped() -> None:
 
 
 @pytest.mark.slow
-def test_import_loads_nothing_that_scikit_learn_does_not() -> None:
-    result = run_python(IMPORT_COST)
-    assert result.returncode == 0, result.stderr
-    assert set(result.stdout.split()) <= LIGHT
+def test_import_loads_no_other_packages() -> None:
+    assert set(check_python(IMPORT_COST).split()) <= {"lapwing"}
 
 
 @pytest.mark.slow
-def test_import_leaves_readers_and_pages_until_a_report_is_asked_for() -> None:
-    result = run_python(
+def test_import_does_not_load_readers_and_pages() -> None:
+    check_python(
         "import sys, lapwing\n"
         "parts = {name.split('.')[1] for name in sys.modules if name.startswith('lapwing.')}\n"
         "assert not parts & {'_app', '_label', '_report', '_tables'}, sorted(parts)\n"
@@ -327,7 +300,6 @@ def test_import_leaves_readers_and_pages_until_a_report_is_asked_for() -> None:
         "assert callable(lapwing.report)\n"
         "assert lapwing.report is vars(lapwing)['report']\n"
     )
-    assert result.returncode == 0, result.stderr
 
 
 def test_console_script_exists() -> None:
@@ -349,7 +321,7 @@ def test_command_line_without_its_extra_names_it() -> None:
         "sys.argv = ['lapwing', '--help']\n"
         "sys.exit(main())"
     )
-    result = run_python(code)
+    result = run(sys.executable, "-c", code)
     assert result.returncode not in (0, None)
     assert "lapwing-learn[cli]" in result.stderr
     assert "Traceback" not in result.stderr
@@ -363,9 +335,7 @@ def test_extras_used_in_the_source_exist() -> None:
 
 
 def test_every_requirement_is_pinned() -> None:
-    seen: set[tuple[str, frozenset[str]]] = set()
-    names = {name for requirement in requirements() for name in needed(requirement, seen)}
-    assert sorted(names - set(PINS)) == []
+    assert sorted(needed_names() - set(PINS)) == []
 
 
 def test_pins_satisfy_the_project() -> None:
@@ -375,10 +345,9 @@ def test_pins_satisfy_the_project() -> None:
         assert requirement.specifier.contains(pin.version), requirement
 
 
-def test_no_pin_without_need() -> None:
+def test_every_pin_is_needed() -> None:
     build = {"editables", "hatchling", "pathspec", "pluggy", "tomlkit", "trove-classifiers"}
-    seen: set[tuple[str, frozenset[str]]] = set()
-    names = {name for requirement in requirements() for name in needed(requirement, seen)}
+    names = needed_names()
     here = {name for name, pin in PINS.items() if pin.marker is None or pin.marker.evaluate()}
     unknown = [name for name in sorted(names) if not _is_the_pinned_one(name)]
     if unknown:

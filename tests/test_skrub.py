@@ -49,7 +49,7 @@ def table(*, gaps: bool) -> pd.DataFrame:
 
 
 @each_estimator
-def test_table_vectorizer_goes_before_every_estimator(estimator: Any, y: np.ndarray) -> None:
+def test_pipelines_with_table_vectorizer_learn(estimator: Any, y: np.ndarray) -> None:
     frame = table(gaps=False)
     model = make_pipeline(skrub.TableVectorizer(), estimator)
     with pytest.warns(FeatureScaleWarning, match="'day_total_seconds'"):  # it scales nothing
@@ -58,7 +58,7 @@ def test_table_vectorizer_goes_before_every_estimator(estimator: Any, y: np.ndar
 
 
 @each_estimator
-def test_tabular_pipelines_fill_gaps(estimator: Any, y: np.ndarray) -> None:
+def test_tabular_pipelines_learn_from_tables_with_gaps(estimator: Any, y: np.ndarray) -> None:
     frame = table(gaps=True)
     predicted = skrub.tabular_pipeline(estimator).fit(frame, y).predict(frame)
     assert np.abs(predicted - TRUTH).mean() < 0.2

@@ -1,4 +1,4 @@
-"""Problems made of the classes of a set."""
+"""Groups of classes of a data set."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def small_bunch() -> Bunch:
     )
 
 
-def test_grouping_joins_and_leaves_out() -> None:
+def test_groups_join_classes_and_omit_others() -> None:
     before = small_bunch()
     data = group_classes(before, [[3, 1], [0]])
     rows = np.array([0, 1, 3, 4, 5, 7])
@@ -54,6 +54,6 @@ def test_grouping_without_an_official_test_part() -> None:
         ([[0, 1], [1]], "class 1 is named twice"),
     ],
 )
-def test_grouping_refuses(groups: list[list[int]], message: str) -> None:
+def test_rejects_invalid_groups(groups: list[list[int]], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         group_classes(small_bunch(), groups)

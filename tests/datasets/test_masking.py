@@ -30,7 +30,7 @@ LABELS = {
     seed=st.integers(0, 2**32 - 1),
     data=st.data(),
 )
-def test_masking_keeps_so_many_of_each_class(
+def test_keeps_the_requested_number_of_each_class(
     codes: list[int], kind: str, marker: Any, seed: int, data: st.DataObject
 ) -> None:
     y = LABELS[kind](np.array(codes))
@@ -54,7 +54,7 @@ def test_masking_keeps_so_many_of_each_class(
     y=st.lists(st.integers(0, 9), min_size=1, max_size=20),
     data=st.data(),
 )
-def test_masking_keeps_the_given_points(y: list[int], data: st.DataObject) -> None:
+def test_keeps_labels_of_given_points(y: list[int], data: st.DataObject) -> None:
     kept = data.draw(st.lists(st.integers(0, len(y) - 1), unique=True))
     expected = [label if i in kept else -1 for i, label in enumerate(y)]
     assert mask_labels(y, labeled_indices=kept).tolist() == expected
@@ -81,7 +81,7 @@ def test_every_point_of_a_class_may_be_drawn() -> None:
         (np.array([3, 4]), None, object),
     ],
 )
-def test_masking_widens_the_type_only_as_needed(labels: Any, marker: Any, dtype: Any) -> None:
+def test_type_is_widened_only_for_the_marker(labels: Any, marker: Any, dtype: Any) -> None:
     assert mask_labels(labels, labeled_indices=[0], unlabeled=marker).dtype == dtype
 
 
@@ -94,10 +94,7 @@ def test_masking_widens_the_type_only_as_needed(labels: Any, marker: Any, dtype:
         ({"n_labeled_per_class": 0}, "n_labeled_per_class=0 must be an integer of at least 1"),
         ({"n_labeled_per_class": 1.0}, "n_labeled_per_class=1.0 must be an integer"),
         ({"n_labeled_per_class": True}, "n_labeled_per_class=True must be an integer"),
-        (
-            {"labeled_indices": [0, 5]},
-            "from 0 to 5 is out of range; the 5 points have the indices 0 to 4",
-        ),
+        ({"labeled_indices": [0, 5]}, "0 to 5 is out of range; the 5 points have .* 0 to 4"),
         ({"labeled_indices": [-1]}, "from -1 to -1 is out of range"),
         ({"labeled_indices": [1, 1]}, "names a point more than once"),
         ({"labeled_indices": [0.0]}, "array of integers or a boolean mask"),
@@ -107,6 +104,6 @@ def test_masking_widens_the_type_only_as_needed(labels: Any, marker: Any, dtype:
         ({"n_labeled_per_class": 1, "unlabeled": "auto"}, "give the marker to write, such as -1"),
     ],
 )
-def test_masking_refuses(options: dict[str, Any], message: str) -> None:
+def test_rejects_invalid_arguments(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         mask_labels([0, 0, 1, 1, 2], **options)

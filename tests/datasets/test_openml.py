@@ -1,4 +1,4 @@
-"""Digits from OpenML: what is asked, what is checked, and what a user is told."""
+"""Digits from OpenML: request, checks, errors."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 from urllib.error import URLError
 
 import numpy as np
@@ -44,10 +45,10 @@ def openml(monkeypatch: pytest.MonkeyPatch) -> tuple[Bunch, Asked]:
     return answer, asked
 
 
-def test_usps_is_asked_for_and_coded(openml: tuple[Bunch, Asked], tmp_path: Path) -> None:
+def test_usps_is_fetched_and_coded(openml: tuple[Bunch, Asked], tmp_path: Path) -> None:
     answer, asked = openml
     data = datasets.load_usps(data_home=tmp_path)
-    (options,) = asked
+    options = asked[0]
     assert (options["data_id"], options["as_frame"]) == (41082, False)
     assert options["data_home"] == tmp_path
     assert np.array_equal(data.data, answer.data)
@@ -58,11 +59,14 @@ def test_usps_is_asked_for_and_coded(openml: tuple[Bunch, Asked], tmp_path: Path
     assert np.flatnonzero(data.is_test).tolist() == list(range(7291, 9298))
     assert data.image_shape == (16, 16)
     assert data.source == "OpenML data set 41082"
+    for dtype in ("float32", np.float32, "float64"):
+        X, target = datasets.load_usps(dtype=dtype, return_X_y=True)
+        assert (X.dtype, target.shape) == (dtype, (9298,))
     for text in ("9298", "16 x 16", "Elements of Statistical Learning", "41082"):
         assert text in data.DESCR
 
 
-def test_mnist_and_two_of_its_digits(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mnist3vs8_equals_two_digits_of_mnist(monkeypatch: pytest.MonkeyPatch) -> None:
     """A hundredth of it, with the same rules."""
     counts = tuple(count // 100 for count in MNIST.train_counts)
     small = replace(MNIST, train_counts=counts, n_samples=sum(counts) + 100)
@@ -84,30 +88,23 @@ def test_mnist_and_two_of_its_digits(monkeypatch: pytest.MonkeyPatch) -> None:
     assert np.array_equal(y, two.target)
 
 
-@pytest.mark.parametrize("dtype", ["float32", np.float32, "float64"])
-def test_type_and_pair(openml: tuple[Bunch, Asked], dtype: Any) -> None:
-    X, target = datasets.load_usps(dtype=dtype, return_X_y=True)
-    assert X.dtype == dtype
-    assert target.shape == (9298,)
-
-
 @pytest.mark.parametrize("dtype", ["int8", "nonsense"])
-def test_unknown_type_is_refused_before_anything_is_asked(
-    openml: tuple[Bunch, Asked], dtype: str
-) -> None:
+def test_rejects_unknown_types_before_fetching(openml: tuple[Bunch, Asked], dtype: str) -> None:
     for load in (datasets.load_usps, datasets.load_mnist, datasets.load_mnist3vs8):
         with pytest.raises(ValueError, match=f"dtype='{dtype}' must be 'float64'"):
             load(dtype=dtype)
     assert openml[1] == []
 
 
-def test_another_order_has_no_test_part(openml: tuple[Bunch, Asked]) -> None:
+def test_no_test_part_in_another_order(openml: tuple[Bunch, Asked]) -> None:
     answer, _ = openml
     answer.target = answer.target[::-1]
     assert datasets.load_usps().is_test is None
 
 
-def test_read_without_pandas(openml: tuple[Bunch, Asked], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_parser_does_not_need_pandas(
+    openml: tuple[Bunch, Asked], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("lapwing.datasets._openml.find_spec", lambda name: None)
     datasets.load_usps()
     monkeypatch.setattr("lapwing.datasets._openml.find_spec", lambda name: SimpleNamespace())
@@ -134,7 +131,7 @@ def with_value(value: float) -> Callable[[Any], Any]:
         ("target", lambda y: np.array(["1", "11"] * 4649), "the target holds 0, 10; the set has"),
     ],
 )
-def test_another_set(
+def test_rejects_another_data_set(
     openml: tuple[Bunch, Asked], key: str, change: Callable[[Any], Any], message: str
 ) -> None:
     openml[0][key] = change(openml[0][key])
@@ -142,18 +139,13 @@ def test_another_set(
         datasets.load_usps()
 
 
-def test_answer_that_makes_no_sense(openml: tuple[Bunch, Asked]) -> None:
-    openml[0].target = np.array(["six"] * 9298)
-    with pytest.raises(OSError, match=r"USPS could not be fetched .* data set 41082 .*six"):
-        datasets.load_usps()
-
-
-def test_no_connection(monkeypatch: pytest.MonkeyPatch) -> None:
-    def unreachable(**_: Any) -> None:
-        raise URLError("no network in tests")
-
-    monkeypatch.setattr(sklearn.datasets, "fetch_openml", unreachable)
-    told = r"MNIST could not be fetched .*554.*no network in tests.* pass that folder as data_home"
-    for load in (datasets.load_mnist, datasets.load_mnist3vs8):
+@pytest.mark.parametrize("load", [datasets.load_mnist, datasets.load_mnist3vs8, datasets.load_usps])
+def test_failed_requests_are_reported(
+    load: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers = URLError("no network in tests"), Bunch(data=[[0]], target=["six"])
+    monkeypatch.setattr(sklearn.datasets, "fetch_openml", Mock(side_effect=answers))
+    for reason in ("no network in tests", "six"):
+        told = rf"(MNIST|USPS) could not be fetched .*(554|41082).*{reason}.* folder as data_home"
         with pytest.raises(OSError, match=told):
             load()

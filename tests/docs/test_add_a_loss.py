@@ -35,11 +35,11 @@ def changed(tmp_path: Path) -> Path:
 
 
 @pytest.mark.slow
-def test_the_shared_tests_run_over_it(changed: Path) -> None:
+def test_shared_tests_pass_with_the_new_loss(changed: Path) -> None:
     """The shared suite of losses, those from outside, and the public names; nothing is left out."""
     names = (
-        *("public_names_exist", "public_classes_go_by_their_public_names"),
-        *("the_public_surface_is_the_one_written_out", "registered_parts_go_by_public_names"),
+        "public_names_exist_and_classes_have_public_modules",
+        *("public_names_are_those_of_the_list", "registered_parts_are_public"),
     )
     tests = [
         "tests/losses/test_every.py",

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.helpers.browser import CHROMIUM, CONTRASTS, chromium
+from tests.test_documents import DOCS_PAGES
 
 ROOT = Path(__file__).resolve().parents[2]
 SITE = ROOT / "docs" / "_build" / "html"
@@ -21,11 +22,7 @@ pytestmark = [
 
 # Pages that somebody wrote, the gallery, and some of those that are made for each name.
 PAGES = [
-    *(
-        path.relative_to(ROOT / "docs").with_suffix(".html")
-        for path in sorted((ROOT / "docs").glob("**/*.md"))
-        if not {"_build", "_generated"} & set(path.parts)
-    ),
+    *(path.relative_to(ROOT / "docs").with_suffix(".html") for path in DOCS_PAGES),
     *(path.relative_to(SITE) for path in sorted(SITE.glob("auto_examples/**/*.html"))),
     *(Path("api", name) for name in ("index.html", "estimators.html", "losses.html")),
     *(Path("api/generated", f"lapwing.{name}.html") for name in ("LapSVC", "S3VC", "KNNGraph")),
@@ -47,7 +44,7 @@ def context(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 
 @pytest.mark.parametrize("part", range(PARTS))
-def test_pages_are_whole(context: Any, part: int) -> None:
+def test_pages_load_completely_and_fit(context: Any, part: int) -> None:
     """No word on the console, no request that leaves, no sideways scroll, every picture there."""
     page = context.new_page()
     told: list[str] = []
@@ -81,7 +78,7 @@ def is_local(url: str) -> bool:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("path", ["index.html", "which_method.html", "guide/manifold.html"])
-def test_text_can_be_read(context: Any, path: str, scheme: str) -> None:
+def test_text_has_enough_contrast(context: Any, path: str, scheme: str) -> None:
     """WCAG 2.2, 1.4.3: 4.5 to 1."""
     page = context.new_page()
     page.emulate_media(color_scheme=scheme)
@@ -93,7 +90,7 @@ def test_text_can_be_read(context: Any, path: str, scheme: str) -> None:
     assert pale == []
 
 
-def test_formulas_are_drawn(context: Any) -> None:
+def test_formulas_are_rendered(context: Any) -> None:
     """By the browser alone: a fraction is higher than its line, a sum has its limits below."""
     page = context.new_page()
     page.goto((SITE / "guide" / "manifold.html").as_uri())

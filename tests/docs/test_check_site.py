@@ -1,4 +1,4 @@
-"""What `make docs` asks of the pages that it made."""
+"""Checks of the built site by `make docs`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def site(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_whole_site_has_no_faults(site: Path) -> None:
+def test_complete_site_has_no_faults(site: Path) -> None:
     assert faults(site) == []
 
 
@@ -42,11 +42,11 @@ def test_faults_are_reported_by_page_and_target(site: Path, added: str, told: st
     assert faults(site) == [told]
 
 
-def test_style_sheets_fetch_nothing_either(site: Path) -> None:
+def test_style_sheets_must_not_fetch(site: Path) -> None:
     (site / "a.css").write_text("@font-face{src:url('https://f.org/x.woff2')}", encoding="utf-8")
     assert faults(site) == ["a.css: fetches https://f.org/x.woff2"]
 
 
-def test_an_empty_folder_is_no_site(tmp_path: Path) -> None:
+def test_empty_folder_is_reported(tmp_path: Path) -> None:
     (told,) = faults(tmp_path)
     assert told.endswith("no pages; run make docs first")

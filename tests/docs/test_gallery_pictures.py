@@ -29,7 +29,7 @@ def pictures() -> Any:
     plt.close("all")
 
 
-def test_ink_and_ground_change_and_colours_stay(pictures: Any) -> None:
+def test_darkening_changes_ink_and_ground_only(pictures: Any) -> None:
     figure, ax = plt.subplots()
     (line,) = ax.plot([0, 1], color="#e76300")
     ink_line = ax.axhline(0, color=pictures.INK)
@@ -48,7 +48,7 @@ def test_ink_and_ground_change_and_colours_stay(pictures: Any) -> None:
     assert {to_rgb(tick.get_color()) for tick in ax.get_xticklabels()} == {chalk}
 
 
-def test_what_lies_on_an_image_stays(pictures: Any) -> None:
+def test_darkening_keeps_artists_on_images(pictures: Any) -> None:
     figure, ax = plt.subplots()
     ax.imshow(np.ones((2, 2)))
     inside = ax.text(0, 0, "inside", color=pictures.INK)
@@ -58,7 +58,7 @@ def test_what_lies_on_an_image_stays(pictures: Any) -> None:
     assert to_rgb(ax.title.get_color()) == pytest.approx(to_rgb(pictures.CHALK))
 
 
-def test_each_figure_is_saved_for_both_grounds(pictures: Any, tmp_path: Path) -> None:
+def test_figures_are_saved_light_and_dark(pictures: Any, tmp_path: Path) -> None:
     for name in ("one", "two"):
         _, ax = plt.subplots(figsize=(1, 1))
         ax.set_title(name)
@@ -79,13 +79,13 @@ def test_each_figure_is_saved_for_both_grounds(pictures: Any, tmp_path: Path) ->
     assert not plt.get_fignums()
 
 
-def test_a_figure_without_words_is_called_by_its_example(pictures: Any, tmp_path: Path) -> None:
+def test_figure_without_title_is_named_by_its_example(pictures: Any, tmp_path: Path) -> None:
     plt.figure(figsize=(1, 1))
     where = {"image_path_iterator": iter([str(tmp_path / "a.png")]), "src_file": "/x/plot_own.py"}
     assert ":alt: plot own\n" in pictures.scrape(None, where, {"src_dir": str(tmp_path)})
 
 
-def test_every_example_has_its_place(pictures: Any) -> None:
+def test_reading_order_has_all_examples(pictures: Any) -> None:
     names = {path.stem.removeprefix("plot_") for path in (ROOT / "examples").glob("*/plot_*.py")}
     assert names == {*pictures.ORDER}
     key = pictures.ReadingOrder("data")

@@ -1,4 +1,4 @@
-"""What can be said of the site's sources without building it."""
+"""Sources of the site, without building it."""
 
 from __future__ import annotations
 
@@ -10,15 +10,11 @@ from types import ModuleType
 
 import pytest
 
+from tests.test_documents import DOCS_PAGES as PAGES
 from tests.test_package import PUBLIC
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
-PAGES = [
-    path
-    for path in sorted(DOCS.glob("**/*.md"))
-    if not {"_build", "_generated", "auto_examples"} & set(path.parts)
-]
 LIST = re.compile(
     r"^\.\. currentmodule:: (\S+)\n\n\.\. autosummary::\n   :toctree: .*\n\n((?:   \w+\n)+)",
     re.MULTILINE,
@@ -49,7 +45,7 @@ def listed() -> set[str]:
     return found
 
 
-def test_every_public_name_has_its_place_in_the_api() -> None:
+def test_public_names_are_in_the_api() -> None:
     """A name that two modules export stands under one of them."""
     public = {f"{module}.{name}" for module, names in PUBLIC.items() for name in names.split()}
     on_pages = listed()
@@ -62,7 +58,7 @@ def test_every_public_name_has_its_place_in_the_api() -> None:
     assert not missing, f"add {missing} to a list of docs/api/*.rst"
 
 
-def test_every_page_of_the_api_stands_in_its_index() -> None:
+def test_api_index_has_all_pages() -> None:
     index = (DOCS / "api" / "index.rst").read_text(encoding="utf-8")
     pages = {path.stem for path in DOCS.glob("api/*.rst")} - {"index"}
     assert pages == set(re.findall(r"^   (\w+)$", index, re.MULTILINE))
@@ -73,7 +69,7 @@ def thing(name: str) -> object:
     return getattr(importlib.import_module(module), last)
 
 
-def test_the_pages_of_the_api_know_all_public_modules(extension: object) -> None:
+def test_api_pages_know_all_public_modules(extension: object) -> None:
     pages = extension("api_pages")
     modules = {module.__name__ for module in pages.public_modules()}
     assert set(PUBLIC) <= modules, "add the module to PUBLIC_PARTS in docs/_ext/api_pages.py"
@@ -81,7 +77,7 @@ def test_the_pages_of_the_api_know_all_public_modules(extension: object) -> None
     assert public <= set(pages.aliases())
 
 
-def test_pages_of_names_list_what_lapwing_adds(extension: object) -> None:
+def test_page_of_a_class_lists_members_of_lapwing_only(extension: object) -> None:
     pages = extension("api_pages")
     page = pages.stub("lapwing.LapSVC", thing("lapwing.LapSVC"))
     for member in ("fit", "predict_proba", "add_labels", "score"):
@@ -89,7 +85,7 @@ def test_pages_of_names_list_what_lapwing_adds(extension: object) -> None:
     assert "get_params" not in page
 
 
-def test_pages_of_registries_and_kinds_say_what_is_in_them(extension: object) -> None:
+def test_pages_of_registries_and_kinds_list_their_entries(extension: object) -> None:
     """Their docstrings are those of Python's dict, tuple and str."""
     pages = extension("api_pages")
     assert "- ``'hinge'``: `Hinge`" in pages.stub(
@@ -109,9 +105,7 @@ def test_pages_of_registries_and_kinds_say_what_is_in_them(extension: object) ->
         ("``|x|`` and `n_iter_`", "``|x|`` and `n_iter_`"),
     ],
 )
-def test_docstrings_may_have_norms_and_attributes(
-    extension: object, written: str, escaped: str
-) -> None:
+def test_norms_and_attributes_are_escaped(extension: object, written: str, escaped: str) -> None:
     block = [".. math:: |x|", "", "    |y|_", "", ".. code-block:: python", "", "    z_ = 1", ""]
     lines = [*block, written, ">>> model.n_iter_"]
     extension("api_pages").escape(None, "class", "LapSVC", None, None, lines)
@@ -130,7 +124,7 @@ def test_docstrings_may_have_norms_and_attributes(
         ("SVC", None),
     ],
 )
-def test_names_in_pages_lead_to_their_pages(extension: object, code: str, page: str | None) -> None:
+def test_names_link_to_their_pages(extension: object, code: str, page: str | None) -> None:
     assert extension("api_pages").page_of(code) == page
 
 
@@ -160,17 +154,15 @@ def without_code(text: str) -> str:
         (r"\Bigl(x\Bigr)", r"\Bigl(x\Bigr)"),
     ],
 )
-def test_formulas_are_written_as_docutils_reads_them(
-    extension: object, written: str, read: str
-) -> None:
+def test_formulas_are_rewritten_for_docutils(extension: object, written: str, read: str) -> None:
     assert extension("mathml").plain(written) == read
 
 
-def test_a_norm_is_not_higher_than_its_letters(extension: object) -> None:
+def test_norms_do_not_stretch(extension: object) -> None:
     assert extension("mathml").translate(r"\|h\|^2", block=False).count('stretchy="false">‖') == 2
 
 
-def test_pictures_say_in_words_what_they_show() -> None:
+def test_all_drawn_pictures_are_shown() -> None:
     """The directive refuses one without words; here every picture that is drawn is also shown."""
     text = "\n".join(path.read_text(encoding="utf-8") for path in PAGES)
     drawn = {path.stem for path in DOCS.glob("draw/[!_]*.py")}
@@ -178,7 +170,7 @@ def test_pictures_say_in_words_what_they_show() -> None:
     assert drawn == shown
 
 
-def test_pages_stand_in_a_toctree() -> None:
+def test_pages_are_in_a_toctree() -> None:
     """A page that no toctree names cannot be reached from the menu; globs name their folder."""
     named = set()
     for path in [*PAGES, *DOCS.glob("api/*.rst")]:

@@ -1,4 +1,4 @@
-"""Work in a thread for the newest value only."""
+"""Jobs in a thread for the newest value only."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from lapwing._label import model as background
 from lapwing._label.model import LatestJob
 
 
-def test_only_the_newest_value_is_worked_on() -> None:
+def test_job_runs_for_the_newest_value_only() -> None:
     begun, may_end, seen = threading.Event(), threading.Event(), []
 
     def job(value: int) -> None:
@@ -32,7 +32,7 @@ def test_only_the_newest_value_is_worked_on() -> None:
     newest.close()
 
 
-def test_a_pause_ends_when_something_newer_comes() -> None:
+def test_pause_ends_when_a_newer_value_is_offered() -> None:
     paused: list[bool] = []
     begun = threading.Event()
 

@@ -1,4 +1,4 @@
-"""Check rows: drawn at random, asked among the others, and what is said of them."""
+"""Check rows: drawing, queue, estimated error, target."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def answer(found: Session, n: int) -> list[int]:
     return rows
 
 
-def test_one_in_five_is_a_check_row_wherever_one_begins() -> None:
+def test_one_in_five_places_is_of_a_check_row() -> None:
     places = check_places(0, 1000, 5)
     assert places.reshape(200, 5).sum(axis=1).tolist() == [1] * 200
     assert len(set(np.flatnonzero(places[:50]) % 5)) > 2, "not at a place that can be guessed"
@@ -44,13 +44,13 @@ def test_one_in_five_is_a_check_row_wherever_one_begins() -> None:
     assert check_places(3, 4, 1).all()
 
 
-def test_each_row_is_asked_once() -> None:
+def test_queue_has_no_row_twice() -> None:
     places = np.array([False, True, False, False, True])
     assert mixed([4, 7, 9], [7, 2], places) == [4, 7, 9, 2]
     assert mixed([4, 7], [], places) == [4, 7]
 
 
-def test_every_row_is_drawn_as_often() -> None:
+def test_check_rows_are_drawn_once_and_among_unlabelled_rows() -> None:
     """The first ten of a hundred rows, some of which have labels already."""
     codes = unlabeled(100)
     codes[:20] = 0
@@ -68,7 +68,7 @@ def test_every_row_is_drawn_as_often() -> None:
             more.with_rows(wrong)
 
 
-def test_the_error_comes_from_the_check_rows_alone(tmp_path: Path) -> None:
+def test_error_is_estimated_from_check_rows_only(tmp_path: Path) -> None:
     with session(X, tmp_path, check_every=2) as found:
         answer(found, 12)
         history, state = found.history, found.state()
@@ -95,7 +95,7 @@ def test_the_error_comes_from_the_check_rows_alone(tmp_path: Path) -> None:
         assert again.history.n_asked == 12
 
 
-def test_a_step_says_what_was_drawn_only_after_the_answer() -> None:
+def test_steps_tell_check_rows_after_they_are_labelled() -> None:
     with session(X, check_every=1) as found:
         assert found.rest()
         row = found.state()["suggestions"][0]
@@ -106,7 +106,7 @@ def test_a_step_says_what_was_drawn_only_after_the_answer() -> None:
         assert said[-1] == "drawn at random, as the model said"
 
 
-def test_labels_say_how_their_rows_were_chosen(tmp_path: Path) -> None:
+def test_labels_record_how_their_rows_were_chosen(tmp_path: Path) -> None:
     """Of rows of the queue, check rows among them, and of one that the user picked."""
     with session(X, tmp_path, check_every=2) as found:
         asked = answer(found, 6)
@@ -124,14 +124,14 @@ def test_labels_say_how_their_rows_were_chosen(tmp_path: Path) -> None:
         assert labeled(again).n_suggested == chosen.tolist().count("suggested")
 
 
-def test_labels_of_the_table_count_only_if_they_were_drawn_at_random() -> None:
+def test_no_estimate_from_rows_that_were_not_drawn_at_random() -> None:
     with session(X, classes=CLASSES) as found:
         found.give([0, 1, 2, 3, 4, 5], TRUTH[0])
         assert found.rest()
         assert found.state()["evidence"] is None
 
 
-def test_the_target_says_what_is_missing_and_when_to_stop(tmp_path: Path) -> None:
+def test_target_is_reported_until_it_is_reached(tmp_path: Path) -> None:
     with session(X, tmp_path, target=0.3, check_every=1) as found:
         assert found.rest()
         finish = found.state()["finish"]
@@ -156,7 +156,7 @@ def test_the_target_says_what_is_missing_and_when_to_stop(tmp_path: Path) -> Non
         assert found.state()["target"] == 0.001
 
 
-def test_check_rows_alone_are_asked_when_few_of_them_are_missed() -> None:
+def test_only_check_rows_are_suggested_once_few_are_wrong() -> None:
     assert not looks_done(None, Estimate(0, 0, 0.5, 9, 0))
     assert not looks_done(0.05, None)
     assert not looks_done(0.05, Estimate(0, 0, 0.5, 4, 0))
@@ -166,5 +166,5 @@ def test_check_rows_alone_are_asked_when_few_of_them_are_missed() -> None:
 
 
 @pytest.mark.parametrize(("given", "target"), [("5", 0.05), (" 0.5 %", 0.005), ("", None)])
-def test_a_target_is_percent(given: str, target: float | None) -> None:
+def test_target_is_read_in_percent(given: str, target: float | None) -> None:
     assert read_target(given) == target

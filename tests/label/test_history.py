@@ -1,104 +1,180 @@
-"""The history: any sequence of batches and undos is what its replay gives."""
+"""Any sequence of changes of the labels, against a replay by plain dictionaries and over a restart.
+
+The replay knows classes by their numbers: names can be exchanged.
+"""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from lapwing._label.history import NO_CODE, Batch, History
+from lapwing._label.session import Session
 from lapwing._label.words import RequestError
+from tests.label.pages import labels_only, problem
 
-N = 6
-CLASSES = ("a", "b", "c")
-
-
-def begin() -> History:
-    base = np.array([0, NO_CODE, NO_CODE, 1, NO_CODE, NO_CODE], dtype=np.int32)
-    return History.begin(base, CLASSES)
+X = problem().X[:6]
+NAMES = ("u", "v", "1", "1.0", "é <b>")
 
 
-def batch(history: History, rows: list[int], codes: list[int]) -> History:
-    number = len(history.batches) + 1
-    return history.with_batch(Batch(number, np.array(rows), np.array(codes, dtype=np.int32)))
+def same(one: str, other: str) -> bool:
+    return one == other or {one, other} == {"1", "1.0"}
 
 
-rows_and_codes = st.dictionaries(
-    st.integers(0, N - 1), st.integers(NO_CODE, len(CLASSES) - 1), min_size=1
+class Replay:
+    """The methods of a session that change labels; each returns whether the change is possible."""
+
+    def __init__(self, labels: dict[int, str], classes: tuple[str, ...]) -> None:
+        self.first = list(dict.fromkeys([*classes, *sorted(labels.values())]))
+        self.base = {row: self.first.index(name) for row, name in labels.items()}
+        self.steps: list[Any] = []  # labels by row, or the class and its new name
+        self.undone: set[int] = set()
+        self.kept = set(range(len(self.first)))  # classes that exist without a row
+        self.dropped: set[int] = set()
+
+    def standing(self, kind: type, undone: set[int] | None = None) -> list[Any]:
+        gone = self.undone if undone is None else undone
+        steps = (step for k, step in enumerate(self.steps, 1) if k not in gone)
+        return [step for step in steps if isinstance(step, kind)]
+
+    def names(self, undone: set[int] | None = None) -> list[str]:
+        return list((dict(enumerate(self.first)) | dict(self.standing(tuple, undone))).values())
+
+    def labels(self) -> dict[int, int]:
+        found = dict(self.base)
+        for step in self.standing(dict):
+            found |= step
+        return {row: label for row, label in found.items() if label is not None}
+
+    def hidden(self) -> set[str]:
+        given = {label for step in self.standing(dict) for label in step.values()}
+        shown = ((given | self.kept) - self.dropped) | {*self.labels().values()}
+        return {name for k, name in enumerate(self.names()) if k not in shown}
+
+    def code(self, name: str) -> int:
+        """Number of a class, which is new if none has this name."""
+        found = [k for k, known in enumerate(self.names()) if same(name, known)]
+        if not found:
+            self.first.append(name)
+        return (found or [len(self.first) - 1])[0]
+
+    def give(self, rows: list[int], name: str | None) -> bool:
+        self.steps.append(dict.fromkeys(rows, None if name is None else self.code(name)))
+        return True
+
+    def undo(self, number: int | None) -> bool:
+        left = [k for k in range(1, len(self.steps) + 1) if k not in self.undone]
+        number = max(left, default=0) if number is None else number
+        after = self.undone | {number}
+        if number not in left or any(
+            same(one, other) for one, *rest in tails(self.names(after)) for other in rest
+        ):
+            return False
+        self.undone = after
+        return True
+
+    def add_class(self, name: str) -> bool:
+        code = self.code(name)
+        self.kept, self.dropped = self.kept | {code}, self.dropped - {code}
+        return True
+
+    def rename_class(self, before: str, name: str) -> bool:
+        names = self.names()
+        others = [one for one in names if one != before]
+        if before not in names or before == name or any(same(one, name) for one in others):
+            return False
+        self.steps.append((names.index(before), name))
+        return True
+
+    def drop_class(self, name: str, into: str | None) -> bool:
+        names = self.names()
+        if name not in names or name == into or (into is not None and into not in names):
+            return False
+        code = names.index(name)
+        rows = [row for row, label in self.labels().items() if label == code]
+        self.kept, self.dropped = self.kept - {code}, self.dropped | {code}
+        return not rows or self.give(rows, into)
+
+
+def tails(items: list[str]) -> list[list[str]]:
+    return [items[k:] for k in range(len(items))]
+
+
+def check(found: Session, expected: Replay) -> None:
+    names, labels, state = expected.names(), expected.labels(), found.state()
+    assert state["classes"] == names
+    given_names = [names[labels[row]] if row in labels else "" for row in range(6)]
+    assert found.labels().tolist() == given_names
+    assert {*state["hidden"]} == expected.hidden()
+    assert state["given"] == {name: given_names.count(name) for name in names}
+    assert [step["taken_back"] for step in state["history"]] == [
+        k + 1 in expected.undone for k in range(len(expected.steps))
+    ]
+    assert state["can_undo"] == (len(expected.undone) < len(expected.steps))
+    changed = any(given_names[row] != expected.first[label] for row, label in expected.base.items())
+    assert found.history.changes_the_table == changed
+
+
+rows = st.sets(st.integers(0, 5), min_size=1, max_size=3).map(sorted)
+names = st.sampled_from(NAMES)
+starts = st.lists(st.sampled_from("uv1"), max_size=2, unique=True).map(tuple)
+tables = st.dictionaries(st.integers(0, 5), st.sampled_from(["u", "a\tb"]))
+changes = st.lists(
+    st.one_of(
+        st.tuples(st.just("give"), rows, names | st.none()),
+        st.tuples(st.just("undo"), st.none() | st.integers(0, 7)),
+        st.tuples(st.just("add_class"), names),
+        st.tuples(st.just("rename_class"), names, names | st.sampled_from("xy")),
+        st.tuples(st.just("drop_class"), names, names | st.none()),
+    ),
+    max_size=8,
 )
-steps = st.lists(st.one_of(rows_and_codes, st.integers(1, 12)), max_size=15)
+EXCHANGED = [("rename_class", *pair) for pair in (("u", "t"), ("v", "u"), ("t", "v"))]
+NAME_TAKEN = [("give", [1], "u"), ("rename_class", "u", "x"), ("give", [2], "u"), ("undo", 2)]
+DROPPED = [("give", [1], "u"), ("drop_class", "u", None), ("add_class", "u"), ("undo", 1)]
+MERGED = [("give", [1], "u"), ("give", [2], "v"), ("drop_class", "u", "v"), ("undo", None)]
+EQUAL = [("give", [1], "1.0"), ("add_class", "1"), ("rename_class", "1", "1.0")]
+OLDER_NAME = [*NAME_TAKEN[:2], ("rename_class", "x", "y"), ("undo", 2), ("undo", None)]
 
 
-@given(steps)
-def test_any_sequence_of_batches_and_undos_is_its_replay(sequence: list[Any]) -> None:
-    """Against plain dictionaries: the rows of the batches that stand, in their order."""
-    history = begin()
-    standing: dict[int, dict[int, int]] = {}
-    n_batches = 0
-    for step in sequence:
-        if isinstance(step, dict):
-            history = batch(history, list(step), list(step.values()))
-            n_batches += 1
-            standing[n_batches] = step
-        elif step in standing:
-            history = history.without(step)
-            del standing[step]
-        else:
-            with pytest.raises(RequestError, match=f"no step {step} to take back"):
-                history.without(step)
-        expected = {0: 0, 3: 1}
-        for number in sorted(standing):
-            expected |= standing[number]
-        assert history.codes.tolist() == [expected.get(row, NO_CODE) for row in range(N)]
-        last = max(standing, default=None)
-        assert (history.last.number if history.last else None) == last
-        given = [CLASSES[code] for code in expected.values() if code != NO_CODE]
-        assert history.counts() == {name: given.count(name) for name in CLASSES}
-    assert len(history.batches) == n_batches
-
-
-def test_nothing_is_changed_in_place() -> None:
-    first = begin()
-    second = batch(first, [1], [2])
-    third = second.without(1)
-    assert first.codes.tolist() == third.codes.tolist() == [0, -1, -1, 1, -1, -1]
-    assert second.codes.tolist() == [0, 2, -1, 1, -1, -1]
-    assert (first.last, third.last) == (None, None)
-    assert third.taken_back == {1}
-    assert len(second.taken_back) == 0
-
-
-def test_a_new_name_is_a_step_without_rows() -> None:
-    first = batch(begin(), [1], [0])
-    renamed = first.with_name(0, "z")
-    assert renamed.classes == ("z", "b", "c")
-    assert renamed.names().tolist() == ["z", "z", "", "b", "", ""]
-    assert (first.changes_the_table, renamed.changes_the_table) == (False, True)
-    assert begin().with_name(2, "z").changes_the_table is False  # a class of no row
-    assert renamed.last is not None
-    assert renamed.last.number == 2
-    assert renamed.without(1).classes == ("z", "b", "c")
-    back = renamed.with_class("d").without(2)
-    assert back.classes == ("a", "b", "c", "d")
-    assert back.codes.tolist() == renamed.codes.tolist()
-    assert first.classes == CLASSES
-    for taken in ("b", "z"):
-        with pytest.raises(RequestError, match=f"There is a class '{taken}' already"):
-            renamed.with_name(1 if taken == "z" else 0, taken)
-    with pytest.raises(RequestError, match="Another class is called 'a' by now"):
-        renamed.with_class("a").without(2)
-
-
-def test_classes_come_in_their_order_and_once() -> None:
-    history = begin().with_class("z").with_class("1").with_class("1.0").with_class("b")
-    assert history.classes == ("a", "b", "c", "z", "1")
-    assert [history.code(name) for name in ("b", "1.0", "1", "A")] == [1, 4, 4, None]
-    of_table = History.begin(begin().base, ("a\tb", "c"))  # no name that the page would take
-    assert of_table.with_class("a\tb") is of_table
-
-
-def test_names_are_texts_and_empty_where_there_is_none() -> None:
-    assert begin().names().tolist() == ["a", "", "", "b", "", ""]
+@settings(max_examples=3 * settings.default.max_examples)
+@example({0: "u", 1: "v"}, (), (), EXCHANGED)
+@example({}, (), (), NAME_TAKEN)
+@example({}, (), (), OLDER_NAME)
+@example({}, (), (), DROPPED)
+@example({}, (), (), MERGED)
+@example({}, (), (), EQUAL)
+@example({}, ("1",), (), EQUAL)
+@given(tables, starts, starts, changes)
+def test_changes_agree_with_their_replay_and_outlast_a_restart(
+    tmp_path_factory: pytest.TempPathFactory,
+    labels: dict[int, str],
+    classes: tuple[str, ...],
+    others: tuple[str, ...],
+    sequence: list[Any],
+) -> None:
+    folder: Path = tmp_path_factory.mktemp("restart")
+    expected = Replay(labels, classes)
+    with labels_only(X, folder, labels=labels, classes=classes) as found:
+        for name, *arguments in sequence:
+            before, version = found.history, found.version
+            codes = before.codes.copy()
+            if getattr(expected, name)(*arguments):
+                getattr(found, name)(*arguments)
+            else:
+                with pytest.raises(RequestError):
+                    getattr(found, name)(*arguments)
+                assert found.version == version
+            check(found, expected)
+            np.testing.assert_array_equal(before.codes, codes)  # nothing is changed in place
+        state, given_names = found.state(), found.labels().tolist()
+    with labels_only(X, folder, labels=labels, classes=classes) as found:
+        check(found, expected)
+        assert found.state()["version"] == state["version"]
+        assert found.state()["history"] == state["history"]
+    with labels_only(X, folder, labels=labels, classes=others) as found:
+        assert found.labels().tolist() == given_names

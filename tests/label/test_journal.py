@@ -1,4 +1,4 @@
-"""The journal: what was acknowledged is there, whatever happens to the disk or the process."""
+"""Journal: acknowledged records outlast failures of the disk and the process."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def written(path: Path, n: int) -> list[Any]:
     return records
 
 
-def test_records_are_found_again_in_their_order(tmp_path: Path) -> None:
+def test_records_are_read_in_order(tmp_path: Path) -> None:
     path = tmp_path / "j"
     records = written(path, 3)
     assert records_of(path) == records
@@ -55,7 +55,7 @@ def test_records_are_found_again_in_their_order(tmp_path: Path) -> None:
 
 
 @given(st.data())
-def test_a_file_that_was_cut_anywhere_has_all_records_before(
+def test_truncated_file_keeps_all_complete_records(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:
     path = tmp_path_factory.mktemp("cut") / "j"
@@ -99,7 +99,7 @@ class FullDisk:
 
 
 @given(st.lists(st.integers(0, 60), min_size=1, max_size=12), st.booleans())
-def test_a_full_disk_loses_nothing_that_was_acknowledged(
+def test_full_disk_loses_no_acknowledged_record(
     tmp_path_factory: pytest.TempPathFactory, rooms: list[int], may_cut: bool
 ) -> None:
     path = tmp_path_factory.mktemp("full") / "j"
@@ -117,48 +117,27 @@ def test_a_full_disk_loses_nothing_that_was_acknowledged(
     assert records_of(path) == acknowledged
 
 
-def test_a_full_disk_is_reported_in_plain_words_and_room_cures_it(tmp_path: Path) -> None:
+def test_records_that_are_not_synced_are_not_acknowledged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "j"
-    disk = FullDisk(path, 10**6)
-    journal = opened(path, opener=lambda _: disk)
-    disk.room = 3
+    journal, sizes = opened(path), []
+
+    def sync(descriptor: int) -> None:
+        sizes.append(path.stat().st_size)
+        if len(sizes) <= 2:  # of the record, and when it is removed
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", sync)
     with pytest.raises(JournalError, match=r"j could not be written: No space left on device\. No"):
-        journal.append({"batch": 1})
-    disk.room = 1000
-    journal.append({"batch": 1})
-    journal.close()
-    assert records_of(path) == [{"batch": 1}]
-
-
-def test_a_failing_fsync_is_no_acknowledgement(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "j"
-    journal = opened(path)
-
-    def fail(descriptor: int) -> None:
-        raise OSError(errno.EIO, "Input/output error")
-
-    with monkeypatch.context() as patched:
-        patched.setattr(os, "fsync", fail)
-        with pytest.raises(JournalError, match="Input/output error"):
-            journal.append({"batch": 1})
-    journal.append({"batch": 2})
-    journal.close()
-    assert records_of(path) == [{"batch": 2}]
-
-
-def test_every_record_is_synced_before_append_returns(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path, sizes = tmp_path / "j", []
-    journal = opened(path)
-    monkeypatch.setattr(os, "fsync", lambda descriptor: sizes.append(path.stat().st_size))
-    for k in range(3):
+        journal.append({"batch": 1, "rows": [1, 2, 3, 4]})
+    for k in (2, 3):
         journal.append({"batch": k})
         assert sizes[-1] == path.stat().st_size, "synced after the last byte was written"
-    assert len(sizes) == 3
     journal.close()
+    again = opened(path)
+    assert (again.records, again.n_cut) == ([{"batch": 2}, {"batch": 3}], 0)
+    again.close()
 
 
 # The package's own __init__ imports scikit-learn, which takes longer than all the rest.
@@ -178,7 +157,7 @@ for k in range(len(journal.records), 100000):
 
 
 @pytest.mark.slow
-def test_killed_at_any_moment_it_goes_on(tmp_path: Path) -> None:
+def test_killed_process_loses_no_acknowledged_record(tmp_path: Path) -> None:
     path, clock = tmp_path / "j", random.Random(0)
     n_acknowledged = 0
     for _ in range(6):
@@ -197,7 +176,7 @@ def test_killed_at_any_moment_it_goes_on(tmp_path: Path) -> None:
     assert len(found) >= n_acknowledged > 0
 
 
-def test_one_journal_is_open_once(tmp_path: Path) -> None:
+def test_journal_is_locked_while_open(tmp_path: Path) -> None:
     path = tmp_path / "j"
     first = opened(path)
     with pytest.raises(JournalError, match=r"j is open already\. Label there, or end"):
@@ -213,7 +192,7 @@ def test_one_journal_is_open_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("before", [None, b"", b"\xff", b"elsewhere"])
-def test_the_address_is_for_the_owner_alone(tmp_path: Path, before: bytes | None) -> None:
+def test_address_is_readable_by_the_owner_only(tmp_path: Path, before: bytes | None) -> None:
     place = tmp_path / "j.address"
     if before is not None:
         place.write_bytes(before)
@@ -226,47 +205,43 @@ def test_the_address_is_for_the_owner_alone(tmp_path: Path, before: bytes | None
     journal.close()
 
 
+def header(**changes: Any) -> str:
+    return json.dumps({"lapwing": "labels", "format": 1, **SUBJECT, **changes}) + "\n"
+
+
 @pytest.mark.parametrize(
-    ("header", "told"),
+    ("content", "message"),
     [
         ("name,label\na,b\n", r"j is not a journal of lapwing label\. Name another file"),
         ("hello", "is not a journal"),
         ('{"a":1}\n{"batch":1}\n', "is not a journal"),
-        ('{"lapwing":"labels","format":2,"rows":10,"points":"abc"}\n', "written by a newer"),
-        (
-            '{"lapwing":"labels","format":1,"rows":9,"points":"abc"}\n{"batch":1}\n',
-            "of 9 rows, and t.csv",
-        ),
-        (
-            '{"lapwing":"labels","format":1,"rows":10,"points":"b"}\n{"batch":1}\n',
-            "other rows than those of t.csv.* with the same options such as --id",
-        ),
-        (
-            '{"lapwing":"labels","format":1,"rows":10,"points":"abc"}\nx\n{"batch":1}\n',
-            "is damaged in line 2",
-        ),
+        (header(format=2), "written by a newer"),
+        (header(rows=9) + '{"batch":1}\n', "of 9 rows, and t.csv"),
+        (header(points="b") + '{"batch":1}\n', "other rows than those of t.csv.* such as --id"),
+        (header() + 'x\n{"batch":1}\n', "is damaged in line 2"),
     ],
 )
-def test_other_files_are_refused_and_left_as_they_are(
-    tmp_path: Path, header: str, told: str
+def test_rejects_other_files_without_changing_them(
+    tmp_path: Path, content: str, message: str
 ) -> None:
     path = tmp_path / "j"
-    path.write_text(header, encoding="utf-8")
+    path.write_text(content, encoding="utf-8")
     for _ in range(2):  # the lock is free again
-        with pytest.raises(JournalError, match=told):
+        with pytest.raises(JournalError, match=message):
             opened(path)
-    assert path.read_text(encoding="utf-8") == header
+    assert path.read_text(encoding="utf-8") == content
     assert [file.name for file in tmp_path.iterdir()] == ["j"]
 
 
 @pytest.mark.parametrize("after", ["", '{"measured":{"n_labels":2}}\n', '{"batch'])
-def test_a_journal_without_a_label_keeps_no_other_table_out(tmp_path: Path, after: str) -> None:
+def test_journal_without_labels_is_replaced(tmp_path: Path, after: str) -> None:
     path = tmp_path / "j"
     path.write_text('{"lapwing":"labels","format":1,"rows":9,"ids":"x"}\n' + after)
     assert written(path, 1) == records_of(path)
     assert b'"ids"' not in path.read_bytes()
+    assert len(path.read_bytes().splitlines()) == 2, "the rest was removed"
 
 
-def test_a_journal_that_cannot_be_made_says_so(tmp_path: Path) -> None:
+def test_missing_folder_is_reported(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="No such file"):
         opened(tmp_path / "none" / "j")

@@ -1,67 +1,23 @@
-"""The learner: what the page's model knows, and how few labels it needs."""
+"""Model of the page: graph, warnings, equal rows."""
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sklearn.datasets import load_digits
 
-from lapwing import LapERLSClassifier, LapSVC
+from lapwing import LapERLSClassifier
 from lapwing._label.history import NO_CODE
 from lapwing._label.learner import Learner
 from tests.label.pages import problem
 
-AT_ONCE, MOST = 5, 60
 NONE = np.empty(0, dtype=np.intp)
 
 
-def labels_needed(X: Any, truth: Any, mark: float, rng: np.random.Generator | None) -> int:
-    """Labels until the error stays at the mark; of suggested rows, or of random ones."""
-    learner = Learner(LapERLSClassifier(), X, 10)
-    point_graph, _ = learner.prepare()
-    codes = np.full(len(truth), NO_CODE, dtype=np.int32)
-    answers, needed = None, MOST + AT_ONCE
-    for n in range(AT_ONCE, MOST + 1, AT_ONCE):
-        if rng is not None:
-            rows = rng.choice(np.flatnonzero(codes < 0), AT_ONCE, replace=False)
-        elif answers is None:
-            rows = point_graph.cover(codes >= 0, AT_ONCE, NONE)
-        else:
-            rows = answers.suggest(AT_ONCE, NONE)
-        codes[rows] = truth[rows]
-        answers = learner.learn(codes)
-        assert answers is not None
-        error = np.mean((answers.codes != truth)[codes < 0])
-        needed = MOST + AT_ONCE if error > mark else min(needed, n)
-    return needed
-
-
-def test_suggested_digits_reach_the_error_of_lapsvc_with_fewer_labels_than_random_ones() -> None:
-    X, truth = load_digits(return_X_y=True)
-    X, truth = X[:400], truth[:400]
-    errors, by_chance = [], []
-    for seed in range(2):
-        rng = np.random.default_rng(seed)
-        rows = [rng.choice(np.flatnonzero(truth == k), 3, replace=False) for k in range(10)]
-        y = np.full(len(truth), -1)
-        y[np.concatenate(rows)] = truth[np.concatenate(rows)]
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of components without a label
-            answers = LapSVC().fit(X, y).transduction_
-        errors.append(np.mean((answers != truth)[y < 0]))
-    mark = float(np.mean(errors))
-    suggested = labels_needed(X, truth, mark, None)
-    by_chance = [labels_needed(X, truth, mark, np.random.default_rng(s)) for s in range(2)]
-    assert suggested < np.mean(by_chance) - AT_ONCE
-    assert suggested <= 30, "no more than LapSVC had"
-
-
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
-def test_the_ground_covers_what_has_no_label(form: Any) -> None:
+def test_graph_suggests_rows_of_clusters_without_a_label(form: Any) -> None:
     X, truth = problem()
     learner = Learner(LapERLSClassifier(), form(X))
     point_graph, said = learner.prepare()
@@ -74,7 +30,7 @@ def test_the_ground_covers_what_has_no_label(form: Any) -> None:
     assert first[0] not in point_graph.cover(labeled, 57, first)
 
 
-def test_rows_that_no_label_reaches() -> None:
+def test_unreached_rows_are_those_of_components_without_a_label() -> None:
     X, truth = problem()
     point_graph, _ = Learner(LapERLSClassifier(), X).prepare()
     names = np.array(truth)
@@ -84,7 +40,7 @@ def test_rows_that_no_label_reaches() -> None:
 
 
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
-def test_the_first_row_that_differs_may_come_late(form: Any) -> None:
+def test_learns_if_the_first_rows_are_equal(form: Any) -> None:
     X = np.ones((2500, 2))
     X[2400:] = np.random.default_rng(0).normal(size=(100, 2))
     learner = Learner(LapERLSClassifier(), form(X))

@@ -1,4 +1,4 @@
-"""What holds for all modules of the page, whatever they do."""
+"""Rules of all JavaScript modules of the page."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ IMPORT = re.compile(r"^import .*? from '(.*?)';$", re.MULTILINE)
 
 
 @pytest.mark.parametrize("name", sorted(MODULES))
-def test_values_can_only_be_text(name: str) -> None:
+def test_modules_write_text_only(name: str) -> None:
     """A value of the table as markup, or code made of text, is impossible without one of these."""
     assert MARKUP.findall(MODULES[name]) == []
 
 
 @pytest.mark.parametrize("name", sorted(MODULES))
-def test_modules_are_typed_and_found(name: str) -> None:
+def test_modules_are_typed_and_import_existing_ones(name: str) -> None:
     assert MODULES[name].startswith("// @ts-check\n")
     assert {path.removeprefix("./") for path in IMPORT.findall(MODULES[name])} <= set(MODULES)
 

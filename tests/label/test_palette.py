@@ -50,7 +50,7 @@ def lab(rgb: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize("style", [LIGHT, DARK], ids=["light", "dark"])
 @pytest.mark.parametrize("sight", SEEN)
-def test_classes_of_one_shape_have_colours_far_apart(sight: str, style: str) -> None:
+def test_classes_of_one_shape_have_distinct_colours(sight: str, style: str) -> None:
     source = (PAGE / "palette.js").read_text("utf-8")
     shapes = np.array(json.loads(re.search(r"SHAPE_OF = (\[.*?\])", source)[1]))
     classes = linear(colours(style, *(f"k{k}" for k in range(10))))
@@ -63,7 +63,7 @@ def test_classes_of_one_shape_have_colours_far_apart(sight: str, style: str) -> 
 
 
 @pytest.mark.parametrize("style", [LIGHT, DARK], ids=["light", "dark"])
-def test_edges_and_unlabelled_points_are_seen(style: str) -> None:
+def test_edges_and_unlabelled_points_have_enough_contrast(style: str) -> None:
     """WCAG 2.2, 1.4.11. Unlabelled points are drawn with an opacity of 205 / 255."""
     edge, card, paper, nobody, ground = colours(style, "edge", "card", "paper", "nobody", "ground")
     seen = (205 * nobody + 50 * ground) / 255

@@ -1,4 +1,4 @@
-"""`lapwing.label`: the page from Python."""
+"""`lapwing.label`: arguments, labels, downloads."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def opened(*data: Any, **options: Any) -> Any:
     return lapwing.label(*data, **{"journal": None, "browser": False, **options})
 
 
-def test_labels_are_a_y_for_every_estimator() -> None:
+def test_labels_can_be_used_as_y() -> None:
     y = np.full(60, -1)
     u, v, w = (TRUTH.index(name) for name in CLASSES)
     y[[u, v]] = 5, 7
@@ -48,14 +48,14 @@ def test_labels_are_a_y_for_every_estimator() -> None:
 
 
 @pytest.mark.parametrize("missing", [None, np.nan, "", -1])
-def test_marks_of_no_label_are_those_of_the_estimators(missing: Any) -> None:
+def test_missing_labels_are_recognised(missing: Any) -> None:
     y = np.full(60, missing, dtype=object)
     y[4] = "a"
     with opened(X, y) as page:
         assert page.session.history.counts() == {"a": 1}
 
 
-def test_the_model_is_the_one_that_was_given() -> None:
+def test_given_model_is_used_and_not_fitted() -> None:
     estimator = LapSVC(gamma_I=0.5)
     with opened(X, model=estimator) as page:
         for k, label in enumerate(TRUTH[:12]):
@@ -68,7 +68,7 @@ def test_the_model_is_the_one_that_was_given() -> None:
     assert not hasattr(estimator, "classes_")
 
 
-def test_texts_are_learnt_from_through_a_pipeline_and_shown(tmp_path: Path) -> None:
+def test_pipeline_learns_from_texts_and_is_saved(tmp_path: Path) -> None:
     texts = [("a cat and a dog", "a car on a road")[k % 2] + f" {k % 5}" for k in range(40)]
     pipeline = make_pipeline(TfidfVectorizer(), LapSVC(gamma_A=0.01))
     with opened(texts, model=pipeline) as page:
@@ -84,7 +84,7 @@ def test_texts_are_learnt_from_through_a_pipeline_and_shown(tmp_path: Path) -> N
     assert loaded.predict(texts[:2]).tolist() == ["pets", "traffic"]
 
 
-def test_texts_are_searched_and_their_telling_words_named() -> None:
+def test_texts_can_be_searched_and_have_supporting_words() -> None:
     texts = [("A cat and a DOG", "a car on a road")[k % 2] + f" {k % 5}" for k in range(40)]
     pipeline = make_pipeline(TfidfVectorizer(), LapSVC("linear", gamma_A=0.01))
     with opened(texts, model=pipeline) as page:
@@ -102,7 +102,7 @@ def test_texts_are_searched_and_their_telling_words_named() -> None:
         assert "Type some words" in browser.ask("GET", "api/find?words=%20").error
 
 
-def test_what_is_taken_along_is_that_of_a_fit(tmp_path: Path) -> None:
+def test_downloads_equal_those_of_a_fit(tmp_path: Path) -> None:
     with opened(pd.DataFrame(X, index=[f"r{k}" for k in range(60)])) as page:
         for k, label in enumerate(TRUTH[:12]):
             page.session.give([k], label)
@@ -122,7 +122,7 @@ def test_what_is_taken_along_is_that_of_a_fit(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("channels", [(), (1,), (3,), (4,)])
-def test_arrays_of_numbers_are_shown_as_pictures(channels: tuple[int, ...]) -> None:
+def test_arrays_are_shown_as_images(channels: tuple[int, ...]) -> None:
     shape = (60, 2, 2, *channels)
     with opened(X, images=np.linspace(-1.0, 3.0, np.prod(shape)).reshape(shape)) as page:
         kind, content = page.session.image(59)
@@ -133,7 +133,7 @@ def test_arrays_of_numbers_are_shown_as_pictures(channels: tuple[int, ...]) -> N
     assert drawn.max() == drawn.ravel()[-1] == 255
 
 
-def test_file_names_are_pictures(tmp_path: Path) -> None:
+def test_image_files_are_shown(tmp_path: Path) -> None:
     (tmp_path / "p.gif").write_bytes(b"GIF89a...")
     with opened(X, images=[str(tmp_path / "p.gif"), tmp_path / "none.png", *[None] * 58]) as page:
         assert page.session.image(0) == ("image/gif", b"GIF89a...")
@@ -142,7 +142,7 @@ def test_file_names_are_pictures(tmp_path: Path) -> None:
                 page.session.image(row)
 
 
-def test_the_journal_is_named_after_the_rows(
+def test_default_journal_is_named_by_the_rows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -160,11 +160,7 @@ def test_the_journal_is_named_after_the_rows(
 @pytest.mark.parametrize(
     ("options", "error", "told"),
     [
-        (
-            {"model": LogisticRegression()},
-            TypeError,
-            "model must be a classifier of lapwing with up",
-        ),
+        ({"model": LogisticRegression()}, TypeError, "model must be a classifier of lapwing"),
         ({"model": LapERLSRegressor()}, TypeError, "got LapERLSRegressor"),
         ({"model": Pipeline([("p", "passthrough")])}, TypeError, "got str"),
         ({"classes": ["a", " "]}, ValueError, "classes: The name of a class is empty"),
@@ -180,12 +176,12 @@ def test_the_journal_is_named_after_the_rows(
         ({"check_every": 0}, ValueError, "check_every=0 must be a whole number"),
     ],
 )
-def test_wrong_arguments_are_reported(options: Any, error: type[Exception], told: str) -> None:
+def test_rejects_invalid_arguments(options: Any, error: type[Exception], told: str) -> None:
     with pytest.raises(error, match=told):
         opened(X, **options)
 
 
-def test_points_that_are_all_equal_are_reported() -> None:
+def test_warns_if_all_rows_are_equal() -> None:
     with opened(np.ones((5, 2))) as page:
         assert page.session.wait()
         assert page.session.state()["warnings"] == [
@@ -196,7 +192,7 @@ def test_points_that_are_all_equal_are_reported() -> None:
             page.session.suggest(1)
 
 
-def test_it_can_be_closed_twice_and_says_what_it_is() -> None:
+def test_page_has_a_link_and_can_be_closed_twice() -> None:
     page = opened(X, target=10)
     assert page.session.state()["target"] == 0.1
     assert repr(page) == f"<LabelServer at {page.url}: 0 of 60 rows have a label>"
@@ -205,7 +201,7 @@ def test_it_can_be_closed_twice_and_says_what_it_is() -> None:
     page.close()
 
 
-def test_the_browser_is_opened(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_opens_the_browser(monkeypatch: pytest.MonkeyPatch) -> None:
     shown: list[str] = []
     monkeypatch.setattr("webbrowser.open", shown.append)
     with opened(X, browser=True) as page:

@@ -86,6 +86,13 @@ class Model:
         Called when a part has changed.
     keep : callable (state, answers, estimate)
         Called with the answers, and the estimate of their error if there is one.
+
+    Attributes
+    ----------
+    name : str
+        Name of the estimator.
+    learnt : ModelSnapshot
+        Latest snapshot; each update replaces it as a whole.
     """
 
     def __init__(
@@ -99,15 +106,11 @@ class Model:
         self._ids = material.table.ids
         self._notify, self._keep = notify, keep
         self._learner = Learner(material.estimator, material.points, n_classes)
-        self._learnt = ModelSnapshot()
+        self.name = self._learner.name
+        self.learnt = ModelSnapshot()
         self._changed = threading.Condition(lock)
         self._advising = LatestJob(self._advise, "lapwing label: advice")
         self._learning = LatestJob(self._learn, "lapwing label: model")
-
-    @property
-    def name(self) -> str:
-        """Name of the estimator."""
-        return self._learner.name
 
     @property
     def point_graph(self) -> PointGraph:
@@ -118,15 +121,9 @@ class Model:
         RequestError
             If it has not been computed yet.
         """
-        if self._learnt.graph is None:
+        if self.learnt.graph is None:
             raise RequestError("The graph has not been computed yet. Try again in a moment.", 409)
-        return self._learnt.graph
-
-    @property
-    def learnt(self) -> ModelSnapshot:
-        """Return the latest snapshot."""
-        with self._changed:
-            return self._learnt
+        return self.learnt.graph
 
     def learn(self, state: State) -> None:
         """Learn these labels next; labels that are still waiting are dropped."""
@@ -159,7 +156,7 @@ class Model:
     def wait(self, version: int, seconds: float) -> bool:
         """Wait until a version is learnt; return whether it was in time."""
         with self._changed:
-            return self._changed.wait_for(lambda: self._learnt.version >= version, seconds)
+            return self._changed.wait_for(lambda: self.learnt.version >= version, seconds)
 
     def rest(self, seconds: float) -> bool:
         """Wait until all computations are done; return whether it was in time."""
@@ -172,19 +169,19 @@ class Model:
 
     def _update(self, **changes: Any) -> None:
         with self._changed:
-            self._learnt = replace(self._learnt, **changes)
+            self.learnt = replace(self.learnt, **changes)
             self._changed.notify_all()
 
     def _learn(self, state: State) -> None:
         answers: Answers | None = None
         remarks: tuple[str, ...] = ()
-        failure = self._learnt.failure
+        failure = self.learnt.failure
         try:
-            if self._learnt.graph is None and not failure:
+            if self.learnt.graph is None and not failure:
                 graph, notes = self._learner.prepare()
                 self._update(graph=graph, notes=notes)
                 self._notify("ready", state.version)
-            if self._learnt.graph is not None:
+            if self.learnt.graph is not None:
                 answers = self._learner.learn(state.history.codes)
                 failure = ""
             if answers is not None:
@@ -196,7 +193,7 @@ class Model:
             version=state.version, answers=answers, remarks=remarks, failure=failure, **outdated
         )
         self._notify("model", state.version)
-        if self._learnt.graph is not None:
+        if self.learnt.graph is not None:
             self._advising.offer((state, answers))
 
     def _advise(self, learnt: tuple[State, Answers | None]) -> None:

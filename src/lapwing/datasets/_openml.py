@@ -312,8 +312,7 @@ def _official_test(target: NDArray[np.int64], known: OpenMLSet) -> NDArray[np.bo
 
 
 def _float_type(dtype: DTypeLike) -> np.dtype[Any]:
-    for known in (np.dtype(np.float64), np.dtype(np.float32)):
-        with suppress(TypeError):  # of unknown types
-            if np.dtype(dtype) == known:
-                return known
+    with suppress(TypeError):  # of unknown types
+        if np.dtype(dtype) in (np.float64, np.float32):
+            return np.dtype(dtype)
     raise ValueError(f"dtype={dtype!r} must be 'float64', 'float32' or None.")
