@@ -349,25 +349,6 @@ def normal_matrix(Z: Matrix, weights: Array, *, bias: bool) -> Array:
     return H
 
 
-def summed_gram(parts: Iterable[Any], rows_of: Callable[[Any], Array], size: int) -> Array:
-    """Sum B'B over row blocks B (b, size) of a matrix; see `summed`.
-
-    Parameters
-    ----------
-    parts : iterable
-        Arguments of `rows_of`.
-    rows_of : callable
-        part -> B, float64.
-    size : int
-    """
-
-    def gram(part: Any) -> Array:
-        B = rows_of(part)
-        return np.asarray(B.T @ B)  # BLAS does half of the work (syrk)
-
-    return summed(parts, gram, (size, size))
-
-
 def summed(parts: Iterable[Any], term_of: Callable[[Any], Array], shape: tuple[int, ...]) -> Array:
     """Sum terms for the parts of a matrix, each computed by one thread.
 

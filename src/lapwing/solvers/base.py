@@ -11,12 +11,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Generic, NamedTuple, TypeVar
+from threading import Lock
+from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
 
 from lapwing._arrays import Array
 
+P = ParamSpec("P")
 S = TypeVar("S")
 V = TypeVar("V", float, Array)
 F = TypeVar("F", bound=Callable[..., Any])
@@ -96,6 +98,29 @@ def join_columns(columns: Sequence[Result[Any, float]], state: S) -> Result[S, A
 def carry_on(_: Callable[[], Any]) -> bool:
     """Continue: the default of `Settings.on_iteration`."""
     return False
+
+
+class Serialized(Generic[P]):
+    """Callback for several threads, called by one at a time; once True, it stays True.
+
+    Parameters
+    ----------
+    callback : callable (...) -> bool
+    """
+
+    def __init__(self, callback: Callable[P, bool]) -> None:
+        self._callback = callback
+        self._lock = Lock()
+        self._stopped = False
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> bool:
+        with self._lock:
+            self._stopped = self._stopped or self._callback(*args, **kwargs)
+            return self._stopped
+
+    def stop(self) -> None:
+        """Return True from now on."""
+        self._stopped = True
 
 
 def no_state() -> None:

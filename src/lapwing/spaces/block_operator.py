@@ -15,7 +15,7 @@ from scipy.sparse.linalg import LinearOperator
 from lapwing._arrays import DISK_BLOCK_BYTES, Array, Matrix, is_sparse, row_blocks
 from lapwing._host.memory import require_memory
 from lapwing._rows import Rows, blocks_of
-from lapwing.linalg import summed, summed_gram
+from lapwing.linalg import summed
 from lapwing.spaces.base import Design, Space
 
 # Limit of the rounding error of a sum of kernel values, relative to the identity that is added to
@@ -191,7 +191,7 @@ class Sums:
         width = design.width
         size = width + n_beside + bias
 
-        def rows_of(part: tuple[slice, object]) -> Array:
+        def gram(part: tuple[slice, object]) -> Array:
             rows, made_of = part
             B = np.empty((rows.stop - rows.start, size))
             B[:, :width] = design.rows_of(made_of)
@@ -199,9 +199,9 @@ class Sums:
                 B[:, width : width + n_beside] = beside(rows)
             B[:, width + n_beside :] = 1
             B *= root[rows, None]
-            return B
+            return np.asarray(B.T @ B)  # BLAS does half of the work (syrk)
 
-        H = summed_gram(design.parts(), rows_of, size)
+        H = summed(design.parts(), gram, (size, size))
         if design.lift is not None:
             H = _lifted(H, design.lift)
         H.flat[: m * (len(H) + 1) : len(H) + 1] += 1

@@ -11,6 +11,7 @@ from sklearn.datasets import make_blobs
 
 from lapwing import S3VC
 from lapwing._host import threads
+from lapwing.solvers.base import Serialized
 from lapwing.solvers.low_density import machines
 from tests.helpers.low_density import ONE_DESCENT
 
@@ -60,7 +61,7 @@ def test_callbacks_are_called_by_one_thread_at_a_time() -> None:
         inside[0] -= 1
         return False
 
-    told = machines._locked(tell)
+    told = Serialized(tell)
     threads.share(4, lambda column: told(column, lambda: (np.zeros(1), 0.0)), range(50))
     assert most == [1]
 

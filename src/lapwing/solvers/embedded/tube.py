@@ -20,10 +20,8 @@ linear equations; points at which it violates an optimality condition are moved 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from threading import Lock
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -31,7 +29,7 @@ import numpy as np
 from lapwing._arrays import Array
 from lapwing._host.memory import available_memory
 from lapwing._host.threads import available_threads, share, single_blas_thread
-from lapwing.solvers.base import Result, Settings, Status, join_columns, no_state
+from lapwing.solvers.base import Result, Serialized, Settings, Status, join_columns, no_state
 from lapwing.solvers.embedded.systems import (
     EmbeddedResult,
     EmbeddedState,
@@ -112,7 +110,7 @@ def tube_regression(
     `settings.on_iteration` is called by these threads, one at a time.
     """
     n_columns = system.side.n_columns
-    watched = _Serialized(settings.on_iteration)
+    watched = Serialized(settings.on_iteration)
     own = replace(settings, on_iteration=watched)
     start = _start(system, float(C))
 
@@ -150,23 +148,6 @@ def column_threads(n_columns: int, n_bytes: float = 0.0) -> int:
     free = available_memory()
     room = n_columns if free is None else int(free // max(n_bytes, 1.0))
     return max(1, min(available, n_columns, room))
-
-
-class _Serialized:
-    """Callback for several threads, called by one at a time; once True, it stays True."""
-
-    def __init__(self, on_iteration: Callable[[Callable[[], None]], bool]) -> None:
-        self._on_iteration = on_iteration
-        self._lock = Lock()
-        self._stopped = False
-
-    def __call__(self, state: Callable[[], None]) -> bool:
-        with self._lock:
-            self._stopped = self._stopped or self._on_iteration(state)
-            return self._stopped
-
-    def stop(self) -> None:
-        self._stopped = True
 
 
 # Overflow, with weights of 1e300, is detected by the gap, which is then far from 0.

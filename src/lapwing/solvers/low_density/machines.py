@@ -20,7 +20,6 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from threading import Lock
 from typing import ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
@@ -30,7 +29,7 @@ from lapwing._host.threads import available_threads, share, single_blas_thread
 from lapwing.classes.decoding import class_pairs, n_columns, posteriors, votes
 from lapwing.losses.base import Loss, UnlabeledLoss
 from lapwing.objectives.low_density import CenteredFeatures, Function, LowDensityObjective
-from lapwing.solvers.base import Result, Settings, Status, join_columns
+from lapwing.solvers.base import Result, Serialized, Settings, Status, join_columns
 from lapwing.solvers.low_density.methods import (
     LowDensityResult,
     Method,
@@ -295,7 +294,7 @@ def one_vs_one(
     unused = recipe.C_star == 0 and recipe.balance.kind in ("free", "none")
     rough = 0 if total == 0 or unused else ROUNDS
     shares = np.zeros((len(observations.unlabeled), observations.n_classes))
-    report = _locked(report)
+    report = Serialized(report)
     for _ in range(rough):
         machines = _fit_pairs(space, observations, shares, replace(recipe, rough=True), report)
         if machines.stopped:
@@ -347,17 +346,6 @@ def _generators(recipe: MachineSettings, count: int) -> list[np.random.RandomSta
         return [recipe.random] * count
     seeds = recipe.random.randint(2**31 - 1, size=count).tolist()
     return [np.random.RandomState(seed) for seed in seeds]
-
-
-def _locked(report: Report) -> Report:
-    """Serialise the calls of several threads."""
-    lock = Lock()
-
-    def locked(column: int, known: Known) -> bool:
-        with lock:
-            return report(column, known)
-
-    return locked
 
 
 def _fit_pair(
