@@ -238,7 +238,7 @@ def test_machines_of_pairs_factor_nothing_again(monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.parametrize("estimator", [LapESVR, LapERLSRegressor])
 def test_many_landmarks_keep_their_basis(estimator: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Coordinates are computed when they are applied; their factorisation is not done again."""
-    monkeypatch.setattr("lapwing.spaces.mapped._KEPT_BYTES", 0)
+    monkeypatch.setattr("lapwing.spaces.mapped._CACHED_BYTES", 0)
     model = estimator(space=Landmarks(30))
     X, y, _, _ = data_for(model)
     prepared = prepare(model, X, y)

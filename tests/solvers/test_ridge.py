@@ -26,7 +26,7 @@ COORDINATES = list(filter(has_coordinates, MAKERS))
 def test_regression_minimises_the_objective(
     name: str, bias: bool, held: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(mapped, "_KEPT_BYTES", 2**28 if held else 0)
+    monkeypatch.setattr(mapped, "_CACHED_BYTES", 2**28 if held else 0)
     monkeypatch.setattr(mapped, "_PART_BYTES", 3 * 8 * N)
     known, C, g = MAKERS[name](), 3.0, random(N, 4)
     Z, m = known.Phi, known.Phi.shape[1]

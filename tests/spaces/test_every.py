@@ -93,7 +93,7 @@ def test_gram_is_the_kernel_matrix_in_float64(known):
 
 def test_design_parts_and_lift_give_the_design(known, monkeypatch):
     monkeypatch.setattr(mapped, "_PART_BYTES", 3 * 8 * N)
-    monkeypatch.setattr(mapped, "_KEPT_BYTES", 0)
+    monkeypatch.setattr(mapped, "_CACHED_BYTES", 0)
     design = known.space.design()
     parts = list(design.parts())
     assert [i for rows, _ in parts for i in range(rows.start, rows.stop)] == list(range(N))
@@ -106,7 +106,7 @@ def test_design_parts_and_lift_give_the_design(known, monkeypatch):
 @pytest.mark.parametrize("weight", [1.0, 1e30], ids=["at the end", "row by row"])
 def test_sums_over_the_points_are_those_of_the_design(known, weight, monkeypatch):
     monkeypatch.setattr(mapped, "_PART_BYTES", 3 * 8 * N)
-    monkeypatch.setattr(mapped, "_KEPT_BYTES", 0)
+    monkeypatch.setattr(mapped, "_CACHED_BYTES", 0)
     sums, Phi = Sums.of(known.space, weight), known.Phi
     m = Phi.shape[1]
     if weight > 1:
@@ -126,7 +126,7 @@ def test_sums_over_the_points_are_those_of_the_design(known, weight, monkeypatch
 
 
 def test_blocks_put_together_are_the_design(known, monkeypatch):
-    monkeypatch.setattr(mapped, "_KEPT_BYTES", 0)  # few coordinates are held, and are one block
+    monkeypatch.setattr(mapped, "_CACHED_BYTES", 0)  # few coordinates are held, and are one block
     blocks = list(known.space.blocks())
     assert len(blocks) >= 2
     assert all(type(block) is np.ndarray for _, block in blocks)

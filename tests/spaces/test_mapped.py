@@ -88,7 +88,7 @@ def test_computed_coordinates_are_an_operator(dtype, tol):
     psi = space.psi
     assert isinstance(psi, KernelFeatures)
     assert (psi.shape, psi.dtype) == ((300, 25), dtype)
-    array = psi.held
+    array = psi.array
     assert type(array) is np.ndarray
     assert array.dtype == space.dtype == space.stored().dtype == dtype
     np.testing.assert_array_equal(np.vstack([block for _, block in psi.blocks()]), array)

@@ -213,7 +213,7 @@ def _normal_block(
     m, r = lift.shape[1], basis.shape[1]
     if not len(block):
         return np.zeros((m + r + bias, m + r + bias))
-    features = KernelFeatures(kernel, block, points, lift, most_kept=0)  # used for one sum
+    features = KernelFeatures(kernel, block, points, lift, max_cached=0)  # used for one sum
     weights = np.full(len(block), float(C))
     sums = Sums.of(MappedSpace(features, lift, _no_function), C * len(block))
     H = sums.normal_matrix(weights, lambda rows: -basis[rows], r, bias=bias)

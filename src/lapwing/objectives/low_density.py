@@ -27,7 +27,7 @@ from lapwing._host.threads import matvec, rmatvec
 from lapwing.losses.base import Loss, UnlabeledLoss
 from lapwing.losses.smoothed import smooth
 from lapwing.spaces.base import CoordinateSpace
-from lapwing.spaces.block_operator import is_read
+from lapwing.spaces.block_operator import is_on_disk
 from lapwing.spaces.linear import LinearSpace
 
 _DOUBLED_BYTES = 2**28  # limit of a copy of the features in the other precision
@@ -67,13 +67,13 @@ class CenteredFeatures:
         """Select the features of some points, with the same centre."""
         # The norm is that of w, so that rows of the features are those of a linear space.
         features = self.space.features
-        points = LinearSpace(features.X).points(rows) if is_read(features) else features[rows]
+        points = LinearSpace(features.X).points(rows) if is_on_disk(features) else features[rows]
         return replace(self, space=LinearSpace(points))
 
     def in_double(self) -> CenteredFeatures:
         """Convert to float64 if the features are few."""
         features = self.space.features
-        if is_read(features):
+        if is_on_disk(features):
             return self
         size = features.nnz if is_sparse(features) else features.size
         if self.space.dtype == np.float64 or 8 * size > _DOUBLED_BYTES:
@@ -88,7 +88,7 @@ class CenteredFeatures:
         features would take too much memory.
         """
         features = self.space.features
-        if is_read(features) or is_sparse(features) or self.space.dtype != np.float64:
+        if is_on_disk(features) or is_sparse(features) or self.space.dtype != np.float64:
             return self
         if not _CACHED_BYTES < features.nbytes <= _DOUBLED_BYTES:
             return self
@@ -126,12 +126,12 @@ class CenteredFeatures:
     def _dense(self) -> bool:
         """Whether the features are an array; cached, as it is used in every product."""
         features = self.space.features
-        return not (is_sparse(features) or is_read(features))
+        return not (is_sparse(features) or is_on_disk(features))
 
     @property
     def _norms(self) -> Array:
         features = self.space.features
-        if not is_read(features):
+        if not is_on_disk(features):
             return np.asarray(row_norms(features, squared=True), dtype=np.float64)
         norms = np.empty(self.n_points)
         for rows, block in features.blocks():

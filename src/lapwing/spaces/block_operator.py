@@ -23,7 +23,7 @@ from lapwing.spaces.base import Design, Space
 _ROUNDING = 1e-4
 
 
-def is_read(features: Matrix) -> bool:
+def is_on_disk(features: Matrix) -> bool:
     """Return whether a design is read from disk in every product."""
     return isinstance(features, RowFeatures)
 
@@ -50,14 +50,14 @@ class BlockOperator(LinearOperator):
 
     @property
     @abstractmethod
-    def _called(self) -> tuple[str, str]:
+    def _memory_message(self) -> tuple[str, str]:
         """Describe the operator and the alternative to it, for memory errors."""
 
     @cached_property
-    def held(self) -> Array:
+    def array(self) -> Array:
         """Design as an array, cached."""
         n, m = self.shape
-        require_memory(float(n) * m * self.dtype.itemsize, *self._called)
+        require_memory(float(n) * m * self.dtype.itemsize, *self._memory_message)
         design = np.empty((n, m), dtype=self.dtype)
         for rows, block in self._computed():
             design[rows] = block
@@ -92,7 +92,7 @@ class RowFeatures(BlockOperator):
         return blocks_of(self.X, 8 * self.shape[1], DISK_BLOCK_BYTES)
 
     @property
-    def _called(self) -> tuple[str, str]:
+    def _memory_message(self) -> tuple[str, str]:
         n, m = self.shape
         return (
             f"{n} x {m} points of a file as an array in memory",

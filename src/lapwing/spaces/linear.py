@@ -81,7 +81,7 @@ class LinearSpace(Coordinates):
         return self._shared[1] @ u
 
     def stored(self) -> LinearSpace:
-        return replace(self, X=self._read.held) if is_rows(self.X) else self
+        return replace(self, X=self._read.array) if is_rows(self.X) else self
 
     def restrict(self, rows: Array) -> Restriction:
         if len(rows) == self.n_points:

@@ -39,7 +39,7 @@ from lapwing.spaces.systems import Coordinates, Lift
 # A restriction to fewer points than this fraction of the coordinates is factored, which pays within
 # some hundred products.
 _SMALL = 0.25
-_KEPT_BYTES = 2**28  # of cached coordinates
+_CACHED_BYTES = 2**28  # of cached coordinates
 _PART_BYTES = 2**24  # of kernel values that a thread computes at a time
 _SAMPLE = 256  # rows of kernel values by which the norm of all is estimated
 
@@ -54,7 +54,7 @@ class KernelFeatures(BlockOperator):
     basis : ndarray or CSR of shape (m, n_features)
     lift : ndarray of shape (m, r)
         A, which maps coordinates to coefficients over the basis.
-    most_kept : int, optional
+    max_cached : int, optional
         Maximum size in bytes of coordinates that are cached once they are computed; 256 MB by
         default.
     """
@@ -65,22 +65,22 @@ class KernelFeatures(BlockOperator):
         X: PointData,
         basis: Matrix,
         lift: Array,
-        most_kept: int | None = None,
+        max_cached: int | None = None,
     ) -> None:
         super().__init__(X.dtype, (X.shape[0], lift.shape[1]))
         self._kernel, self._X, self._basis, self._lift = kernel, X, basis, lift
-        self._most_kept = most_kept
+        self._max_cached = max_cached
 
     def blocks(self) -> Iterator[tuple[slice, Array]]:
         """Iterate over row blocks, of the cached features if there are any."""
-        if not self._kept:
+        if not self._is_cached:
             return self._computed()
         n, r = self.shape
-        return ((rows, self.held[rows]) for rows in row_blocks(n, r * self.dtype.itemsize))
+        return ((rows, self.array[rows]) for rows in row_blocks(n, r * self.dtype.itemsize))
 
     def design(self) -> Design:
         """Return kernel values and A, so that sums do not need the coordinates, unless cached."""
-        if self._kept or callable(self._kernel.name):  # callables may not be thread-safe
+        if self._is_cached or callable(self._kernel.name):  # callables may not be thread-safe
             return Design(self.blocks, np.asarray, self.shape[1])
         m = len(self._lift)
 
@@ -90,11 +90,11 @@ class KernelFeatures(BlockOperator):
         return Design(parts, self._values, m, self._lift, self._rounding())
 
     @property
-    def _kept(self) -> bool:
+    def _is_cached(self) -> bool:
         """Whether the features are cached, or small enough to be cached."""
         n, r = self.shape
-        most = _KEPT_BYTES if self._most_kept is None else self._most_kept
-        return "held" in vars(self) or n * r * self.dtype.itemsize <= most
+        most = _CACHED_BYTES if self._max_cached is None else self._max_cached
+        return "array" in vars(self) or n * r * self.dtype.itemsize <= most
 
     def _values(self, points: PointData) -> Array:
         return np.concatenate(
@@ -116,7 +116,7 @@ class KernelFeatures(BlockOperator):
             yield rows, block @ right
 
     @property
-    def _called(self) -> tuple[str, str]:
+    def _memory_message(self) -> tuple[str, str]:
         n, r = self.shape
         return (
             f"Coordinates of {n} points by {r} landmarks",
@@ -134,14 +134,14 @@ class MappedSpace(Coordinates):
         psi of the training points.
     lift : ndarray or Lift of shape (n_coef, r)
         Maps coordinates w to the coefficients of the fitted function.
-    made : function (coef (n_coef, c), intercept (c,)) -> FittedFunction
+    make_function : function (coef (n_coef, c), intercept (c,)) -> FittedFunction
     pivots : ndarray of shape (n_coef,) or None
         Training points of the expansions, if they are expansions over training points.
     """
 
     psi: Any
     lift: Any
-    made: Callable[[Array, Array], FittedFunction]
+    make_function: Callable[[Array, Array], FittedFunction]
     pivots: Array | None = None
 
     @property
@@ -154,7 +154,7 @@ class MappedSpace(Coordinates):
     def stored(self) -> MappedSpace:
         if not isinstance(self.psi, KernelFeatures):
             return self
-        return replace(self, psi=self.psi.held)
+        return replace(self, psi=self.psi.array)
 
     def system(
         self, smoothness: Smoothness | None, gamma_A: float, fit_intercept: bool
@@ -174,7 +174,9 @@ class MappedSpace(Coordinates):
     def function(self, coef: Array, intercept: Array) -> FittedFunction:
         lifted = np.asarray(self.lift @ coef)
         dtype = self.dtype
-        return self.made(lifted.astype(dtype, copy=False), intercept.astype(dtype, copy=False))
+        return self.make_function(
+            lifted.astype(dtype, copy=False), intercept.astype(dtype, copy=False)
+        )
 
 
 def same_coordinates(space: CoordinateSpace) -> Restriction:
@@ -183,7 +185,7 @@ def same_coordinates(space: CoordinateSpace) -> Restriction:
 
 
 def factored_restriction(
-    features: Matrix, gram: Array, made: Callable[[Array, Array], FittedFunction]
+    features: Matrix, gram: Array, make_function: Callable[[Array, Array], FittedFunction]
 ) -> Restriction:
     """Restrict to a few points, with as many coordinates as their rank.
 
@@ -195,12 +197,12 @@ def factored_restriction(
         Features of the points in the coordinates of the whole space.
     gram : ndarray of shape (n, n)
         Inner products of the features.
-    made : function (coef (m, c), intercept (c,)) -> FittedFunction
+    make_function : function (coef (m, c), intercept (c,)) -> FittedFunction
     """
     dtype = features.dtype
     F, pivots = _factored(gram.astype(np.float64), _rounding(np.diagonal(gram).astype(dtype)))
     span = aslinearoperator(features[pivots].T.astype(np.float64)) @ Lift(F[pivots])
-    part = MappedSpace(F.astype(dtype, copy=False), span, made)
+    part = MappedSpace(F.astype(dtype, copy=False), span, make_function)
     return Restriction(part, lambda coef: np.asarray(span @ coef))
 
 
@@ -231,8 +233,8 @@ def full_map(
     if kernel.precomputed:  # new points come with the kernel values of all n training points
         lift = Lift(F[pivots], pivots, n)
         return MappedSpace(psi, lift, _expansion(kernel, None, rows), pivots)
-    made = _expansion(kernel, None if basis is None else basis[pivots])
-    return MappedSpace(psi, Lift(F[pivots]), made, pivots)
+    make_function = _expansion(kernel, None if basis is None else basis[pivots])
+    return MappedSpace(psi, Lift(F[pivots]), make_function, pivots)
 
 
 def landmark_map(kernel: Kernel, X: PointData, landmarks: Matrix) -> MappedSpace:
@@ -266,10 +268,10 @@ def landmark_map(kernel: Kernel, X: PointData, landmarks: Matrix) -> MappedSpace
 def _expansion(
     kernel: Kernel, basis: Matrix | None, rows: Array | None = None
 ) -> Callable[[Array, Array], KernelExpansion]:
-    def made(alpha: Array, intercept: Array) -> KernelExpansion:
+    def make_function(alpha: Array, intercept: Array) -> KernelExpansion:
         return KernelExpansion(kernel, basis, alpha, intercept, rows)
 
-    return made
+    return make_function
 
 
 def deformed(space: Any, smoothness: Smoothness) -> MappedSpace:

@@ -39,7 +39,7 @@ from lapwing.spaces.base import (
     QuadraticSystem,
     Smoothness,
 )
-from lapwing.spaces.block_operator import DesignSpace, is_read
+from lapwing.spaces.block_operator import DesignSpace, is_on_disk
 from lapwing.spaces.functions import FittedFunction
 
 # Columns in a block of a design on disk, which is read twice for each block. With the arrays of
@@ -213,7 +213,7 @@ class PrimalSystem:
         base = np.zeros((size, size))
         if smoothness is not None:
             # Each block takes two passes over a design on disk.
-            budget = max(_READ_BYTES, 8 * n * _READ_COLUMNS) if is_read(Phi) else BLOCK_BYTES
+            budget = max(_READ_BYTES, 8 * n * _READ_COLUMNS) if is_on_disk(Phi) else BLOCK_BYTES
             for columns in row_blocks(d, 8 * n, budget):
                 block = Phi[:, columns]
                 block = block.toarray() if is_sparse(block) else block

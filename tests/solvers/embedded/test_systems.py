@@ -194,7 +194,7 @@ def test_sums_of_kernel_values_are_lifted_where_they_keep_the_digits(
 ) -> None:
     """Of two landmarks that nearly agree the rows are lifted one by one."""
     monkeypatch.setattr("lapwing.spaces.mapped._PART_BYTES", 20 * 8 * 5)
-    monkeypatch.setattr("lapwing.spaces.mapped._KEPT_BYTES", 0)
+    monkeypatch.setattr("lapwing.spaces.mapped._CACHED_BYTES", 0)
     rng = np.random.default_rng(3)
     X = rng.standard_normal((60, 2))
     landmarks = np.vstack([X[:19], X[:1] + (1e-6 if near else 1.0)])
@@ -203,7 +203,7 @@ def test_sums_of_kernel_values_are_lifted_where_they_keep_the_digits(
     side = spectral_side(basis, np.ones(4), np.arange(3), np.ones(3), np.ones((3, 1)))
     q = rng.uniform(0.5, 1.5, 60) * 1e3
     assert (Sums.of(space, float(q.sum())).design.lift is None) == near
-    Z = space.psi.held  # not before: features that are held are summed as they are
+    Z = space.psi.array  # not before: features that are held are summed as they are
     B = np.hstack([Z, -basis, np.ones((60, int(bias)))])
     expected = B.T @ (q[:, None] * B) + np.diag(np.arange(len(B.T)) < Z.shape[1])
     replaced = FeatureSystem(landmark_map(space.psi._kernel, X, landmarks), side, bias)
