@@ -41,6 +41,15 @@ def _entry(head: str, *sentences: str) -> str:
     return f"{head}\n{textwrap.indent(body, '    ')}"
 
 
+def _loss(default: str, restriction: str) -> str:
+    formulas = _formulas((name, loss.formula) for name, loss in _SIGNS.items())
+    return _entry(
+        f"loss : {{{', '.join(map(repr, _SIGNS))}}} or Loss, default={default!r}",
+        f"On labelled points: {formulas}. {_OWN.format('lapwing.losses.Loss')}",
+        restriction,
+    )
+
+
 def _items(summaries: Mapping[str, str]) -> str:
     return "\n".join(
         textwrap.fill(f"- {name!r} {text}.", _WIDTH, subsequent_indent="  ", break_on_hyphens=False)
@@ -77,7 +86,6 @@ def _kernels_with(parameter: str) -> str:
     return _listed(name for name, formula in KERNELS.items() if parameter in formula.text)
 
 
-_SIGN_FORMULAS = _formulas((name, loss.formula) for name, loss in _SIGNS.items())
 _KINKED = [name for name, loss in _SIGNS.items() if not loss.kind.differentiable]
 _FOR_KINKS = [name for name, solver in SOLVERS.items() if solver.kinks]
 _LABELING = [name for name, method in METHODS.items() if method.labels_by is not None]
@@ -116,17 +124,12 @@ CHOICES = {
         "the labelled columns of the deformed kernel, O(n^3), and solves a support vector "
         "regression on the labelled points.",
     ),
-    "loss": _entry(
-        f"loss : {{{', '.join(map(repr, _SIGNS))}}} or Loss, default='squared_hinge'",
-        f"On labelled points: {_SIGN_FORMULAS}. {_OWN.format('lapwing.losses.Loss')}",
+    "loss": _loss(
+        "squared_hinge",
         f"Losses that are not differentiable, such as {_listed(_KINKED)}, require the solver "
         f"{_listed(_FOR_KINKS)}.",
     ),
-    "s3vc_loss": _entry(
-        f"loss : {{{', '.join(map(repr, _SIGNS))}}} or Loss, default='hinge'",
-        f"On labelled points: {_SIGN_FORMULAS}. {_OWN.format('lapwing.losses.Loss')}",
-        f"The methods {_listed(_LABELING)} support the hinge only.",
-    ),
+    "s3vc_loss": _loss("hinge", f"The methods {_listed(_LABELING)} support the hinge only."),
     "unlabeled_loss": _entry(
         f"unlabeled_loss : {{'auto', {', '.join(map(repr, UNLABELED_LOSSES))}}} or UnlabeledLoss, "
         "default='auto'",

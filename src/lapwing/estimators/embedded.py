@@ -159,7 +159,8 @@ class EmbeddedRefits(Refits[EmbeddedPrepared, EmbeddedSolution]):
         return Posterior(unit * found.variance, noise)
 
     def left_out(self) -> Array:
-        problem, wanted = self.prepared.problem, removable(self.prepared, self._regression)
+        problem = self.prepared.problem
+        wanted = removable(self.prepared, self.estimator._regression)
         objective = self.estimator._objective(self.prepared)
         found = left_out_values(self.formed.system, objective.side)
         values = np.where(wanted[:, None], objective.units.plain(found.values), np.nan)
@@ -171,10 +172,6 @@ class EmbeddedRefits(Refits[EmbeddedPrepared, EmbeddedSolution]):
     def covariance(self, points: Array) -> Covariance | None:
         side = self.estimator._objective(self.prepared).side
         return covariance(self.formed.system, side, points, float(self.estimator.lam))
-
-    @property
-    def _regression(self) -> bool:
-        return self.estimator._regression
 
     def _virtual_labels(self, prepared: EmbeddedPrepared, points: Array | slice) -> Array:
         objective = self.estimator._objective(prepared)

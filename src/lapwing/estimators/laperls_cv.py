@@ -14,7 +14,7 @@ from lapwing._arrays import Array
 from lapwing._parameters import Rule, grid, is_count, parameters
 from lapwing.estimators import diagnostics
 from lapwing.estimators._docs import document
-from lapwing.estimators.choice import SPEED, eigenpair_slack, eigenvectors_wanted
+from lapwing.estimators.choice import SPEED, eigenvectors_wanted
 from lapwing.estimators.classifier import WeightedClassifier
 from lapwing.estimators.embedded import EmbeddedEstimator, EmbeddedPrepared
 from lapwing.estimators.laperls import LapERLSClassifier
@@ -29,7 +29,7 @@ from lapwing.estimators.path import (
     width_of,
 )
 from lapwing.estimators.prepared import Prepared, Stages, Targets, Tick, WantedGraph
-from lapwing.graphs import Eigenpairs, GraphRecipe, Laplacian, smallest_eigenpairs
+from lapwing.graphs import Eigenpairs, GraphRecipe, Laplacian
 from lapwing.problem import Problem
 from lapwing.solvers.embedded.path import SpectralPath
 from lapwing.solvers.ridge import Observations
@@ -64,9 +64,6 @@ class EmbeddedPath(PathEstimator[EmbeddedPathPrepared]):
         )
     }
 
-    def _check_combination(self) -> None:
-        self._estimator()._check_combination()
-
     def _prepare(
         self, targets: Targets, problem: Problem, graph: WantedGraph, progress: Stages
     ) -> EmbeddedPathPrepared:
@@ -86,13 +83,8 @@ class EmbeddedPath(PathEstimator[EmbeddedPathPrepared]):
 
     def _eigenpairs(self, laplacian: Laplacian, problem: Problem, tick: Tick) -> Eigenpairs:
         most = max(self._numbers(problem.targets.shape[1], laplacian.n_points))
-        return smallest_eigenpairs(
-            laplacian,
-            most,
-            slack=eigenpair_slack(laplacian.n_points),
-            memory=self.memory,
-            callback=lambda: tick(lambda: {}),
-        )
+        pairs: Eigenpairs = self._estimator()._smallest(laplacian, most, tick)
+        return pairs
 
     def _numbers(self, n_columns: int, most: int) -> list[int]:
         """Return the distinct numbers of eigenvectors."""
@@ -132,11 +124,9 @@ class EmbeddedPath(PathEstimator[EmbeddedPathPrepared]):
         one = prepared.on(laplacian, space, every)
         plain = self._estimator(C=C)
         curvature = plain._form(plain._objective(one)).system.curvature
-        ends = np.cumsum([len(pairs.values) for pairs in distinct])
-        place = {
-            id(pairs): slice(end - len(pairs.values), end)
-            for pairs, end in zip(distinct, ends.tolist(), strict=True)
-        }
+        start, place = 0, {}
+        for pairs in distinct:
+            place[id(pairs)] = slice(start, start := start + len(pairs.values))
         observations = Observations(problem.index, problem.targets, problem.weights, wanted)
         for spectrum in prepared.laplacian:
             pairs, at = spectrum.pairs, place[id(spectrum.pairs)]

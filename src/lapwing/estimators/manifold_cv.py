@@ -62,9 +62,6 @@ class ManifoldPath(PathEstimator[ManifoldPathPrepared]):
     def _wants_graph(self) -> bool:
         return bool(np.max(self.gamma_Is) > 0)
 
-    def _check_combination(self) -> None:
-        self._estimator()._check_combination()
-
     def _prepare(
         self, targets: Targets, problem: Problem, graph: WantedGraph, progress: Stages
     ) -> ManifoldPathPrepared:

@@ -212,6 +212,9 @@ class PathEstimator(KernelParameters, Updatable[PathPrepared, PathSolution], Gen
         known = self._plain().get_params(deep=False).keys() & own.keys() - self._tried
         return self._plain(**({name: own[name] for name in known} | params))
 
+    def _check_combination(self) -> None:
+        self._estimator()._check_combination()
+
     def _graph(self) -> WantedGraph:
         wanted = self._wants_graph()
         if not wanted or self.graphs is None:

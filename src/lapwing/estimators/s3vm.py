@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import numbers
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
@@ -11,14 +9,14 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.callback import with_callbacks
 from sklearn.utils import check_random_state
 
 from lapwing._arrays import Array, RandomSource, is_sparse
 from lapwing._host.memory import available_memory
 from lapwing._host.threads import available_threads, share, single_blas_thread
-from lapwing._parameters import parameters
+from lapwing._parameters import is_number, parameters
 from lapwing._rows import PointsLike, Rows, is_rows
 from lapwing.classes.decoding import n_columns, predict_codes, votes
 from lapwing.classes.probabilities import LOW_DENSITY_PRIOR
@@ -364,7 +362,32 @@ class S3VC(KernelParameters, SemiSupervisedClassifier[LowDensityPrepared, LowDen
 
     def _check_combination(self) -> None:
         check_space(self.space)
-        check_combination(self)
+        for name in ("C", "C_star"):
+            if (getattr(self, name) or 0) > _LARGEST:
+                raise ValueError(
+                    f"{name}={getattr(self, name)!r} must be at most {_LARGEST:g}: beyond, the "
+                    "norm is below the rounding errors of the losses. Scale the features instead."
+                )
+        if self.gamma_I > _LARGEST:
+            raise ValueError(
+                f"gamma_I={self.gamma_I!r} must be at most {_LARGEST:g}: beyond, losses and "
+                "kernel norm are below the rounding errors of the graph term. Use a smaller value."
+            )
+        check_losses(
+            self.method,
+            as_loss(self.loss, TargetKind.SIGNS),
+            choose_unlabeled_loss(self.unlabeled_loss, self.method, float(self.s)),
+        )
+        if self._pairwise() and isinstance(self.space, Linear):
+            raise ValueError(
+                "space=Linear() needs the features, but with kernel='precomputed' X has none. "
+                "Pass points, or use space=None."
+            )
+        if self.balance is not None and not self.fit_intercept:
+            raise ValueError(
+                f"balance={self.balance!r} determines the bias, but fit_intercept=False. "
+                "Use fit_intercept=True, or balance=None."
+            )
 
     def _wants_graph(self) -> bool:
         return bool(self.gamma_I > 0)
@@ -592,43 +615,6 @@ _BALANCES = (
 )
 
 
-def check_combination(estimator: BaseEstimator) -> None:
-    """Raise ValueError for parameters that exclude each other.
-
-    Raises
-    ------
-    ValueError
-        Naming both parameters and what to change.
-    """
-    for name in ("C", "C_star"):
-        if (getattr(estimator, name) or 0) > _LARGEST:
-            raise ValueError(
-                f"{name}={getattr(estimator, name)!r} must be at most {_LARGEST:g}: beyond, the "
-                "norm is below the rounding errors of the losses. Scale the features instead."
-            )
-    if estimator.gamma_I > _LARGEST:
-        raise ValueError(
-            f"gamma_I={estimator.gamma_I!r} must be at most {_LARGEST:g}: beyond, losses and "
-            "kernel norm are below the rounding errors of the graph term. Use a smaller gamma_I."
-        )
-    check_losses(
-        estimator.method,
-        as_loss(estimator.loss, TargetKind.SIGNS),
-        choose_unlabeled_loss(estimator.unlabeled_loss, estimator.method, float(estimator.s)),
-    )
-    precomputed = isinstance(estimator.kernel, str) and estimator.kernel == "precomputed"
-    if precomputed and isinstance(estimator.space, Linear):
-        raise ValueError(
-            "space=Linear() needs the features, but with kernel='precomputed' X has none. "
-            "Pass points, or use space=None."
-        )
-    if estimator.balance is not None and not estimator.fit_intercept:
-        raise ValueError(
-            f"balance={estimator.balance!r} determines the bias, but fit_intercept=False. "
-            "Use fit_intercept=True, or balance=None."
-        )
-
-
 def read_balance(balance: Any, classes: Array, *, fit_intercept: bool) -> BalanceConstraint:
     """Convert the parameter `balance`.
 
@@ -643,33 +629,27 @@ def read_balance(balance: Any, classes: Array, *, fit_intercept: bool) -> Balanc
         return BalanceConstraint("labels")
     if isinstance(balance, Mapping) or hasattr(balance, "to_dict"):  # a Series
         return BalanceConstraint("fractions", read_fractions(balance, classes, "balance"))
-    several = len(classes) > 2
-    if _is_fraction(balance):
-        if several:
-            raise ValueError(_two_classes_only(balance, len(classes)))
-        return BalanceConstraint("fractions", np.array([1 - float(balance), float(balance)]))
-    if isinstance(balance, (tuple, list)) and len(balance) == 2:
-        if not all(map(_is_fraction, balance)) or not balance[0] <= balance[1]:
-            raise ValueError(
-                f"balance={balance!r} must be two fractions 0 <= lower <= upper <= 1 of the class "
-                f"{classes.tolist()[-1]!r}."
-            )
-        if several:
-            raise ValueError(_two_classes_only(balance, len(classes)))
+    interval = isinstance(balance, (tuple, list)) and len(balance) == 2
+    if not interval and not _is_fraction(balance):
+        raise ValueError(f"balance={balance!r} must be {_BALANCES}.")
+    if interval and not (all(map(_is_fraction, balance)) and balance[0] <= balance[1]):
+        raise ValueError(
+            f"balance={balance!r} must be two fractions 0 <= lower <= upper <= 1 of the class "
+            f"{classes.tolist()[-1]!r}."
+        )
+    if len(classes) > 2:
+        raise ValueError(
+            f"balance={balance!r} is the fraction of the second of two classes, but there are "
+            f"{len(classes)} classes. Give a dict with the fraction of every class, or "
+            "balance='labels'."
+        )
+    if interval:
         return BalanceConstraint("interval", np.array(balance, dtype=np.float64))
-    raise ValueError(f"balance={balance!r} must be {_BALANCES}.")
+    return BalanceConstraint("fractions", np.array([1 - float(balance), float(balance)]))
 
 
 def _is_fraction(value: Any) -> bool:
-    real = isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))
-    return real and math.isfinite(value) and 0 <= value <= 1
-
-
-def _two_classes_only(balance: object, n_classes: int) -> str:
-    return (
-        f"balance={balance!r} is the fraction of the second of two classes, but there are "
-        f"{n_classes} classes. Give a dict with the fraction of every class, or balance='labels'."
-    )
+    return is_number(value) and 0 <= value <= 1
 
 
 def check_weights_of_all(targets: Targets, problem: Problem) -> None:
