@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable
 from types import SimpleNamespace
@@ -17,7 +18,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from lapwing import (
+    S3VC,
     AffinityGraph,
+    BalancedGraphClassifier,
     KNNGraph,
     LapRLSClassifier,
     LapRLSRegressor,
@@ -61,107 +64,98 @@ def labels(estimator: type) -> np.ndarray:
 
 
 def with_value(A: Any, value: float) -> np.ndarray:
-    A = np.array(A)
+    A = np.array(A, dtype=float)
     A[3, 1] = value
     return A
 
 
 def asymmetric(A: Any, size: float) -> np.ndarray:
-    A = np.array(A, dtype=float)
-    A[0, 1] += size
-    return A
+    return with_value(A, A[1, 3] + size)
 
 
-# ---- parameters --------------------------------------------------------------------------------
+# ---- points, kernels and graphs ------------------------------------------------------------------
 
+GIVEN = {"kernel": "precomputed", "graph": AffinityGraph(W)}
+AFFINITY = r"The affinity is not symmetric: \|W - W\.T\| is up to 0\.5 .*W\.maximum\(W\.T\)"
+GAP = r"Input X contains NaN in 1 place, first in row 3, column 1"
+DEFINITE = (
+    r"X must be a positive semi-definite kernel matrix: it has an eigenvalue of at most -2.*"
+    r"Use a kernel that is positive semi-definite, or clip the negative eigenvalues"
+)
+GAPS = np.where(np.isin(np.arange(N), [5, 9])[:, None] & [False, True, False], np.nan, X)
+NAMED = pd.DataFrame(with_value(X, np.nan), columns=["a", "weight", "b"])
+OTHER_N = r"affinity has 39 rows but X has 40 points\. Give the affinity of exactly.*leave_one_out"
 
-GRAPHS: dict[str, tuple[Any, str]] = {
-    "k = n": (
-        KNNGraph(N),
-        r"n_neighbors=40 must be smaller than the number of points, n=40: .*Use n_neighbors <= 39",
+# (name, parameters, points, message)
+INPUTS: list[tuple[str, dict[str, Any], Any, str]] = [
+    ("k = n", {"graph": KNNGraph(N)}, X, r"n_neighbors=40 must be smaller .*n=40: .*Use .* <= 39"),
+    ("k = 0", {"graph": KNNGraph(0)}, X, r"n_neighbors=0 must be a whole number of at least 1"),
+    ("power", {"graph": KNNGraph(5, power=0)}, X, r"power=0 must be a whole number of at least 1"),
+    ("weights", {"graph": KNNGraph(5, weights="cosine")}, X, r"weights='cosine' must be one of 'h"),
+    ("another n", {"graph": AffinityGraph(W[:39, :39])}, X, OTHER_N),
+    ("wide graph", {"graph": AffinityGraph(W[:39])}, X, r"affinity must be square.*\(39, 40\)"),
+    ("skew graph", {"graph": AffinityGraph(asymmetric(W.toarray(), 0.5))}, X, AFFINITY),
+    ("skew, sparse", {"graph": sp.csr_array(asymmetric(W.toarray(), 0.5))}, X, AFFINITY),
+    ("negative", {"graph": AffinityGraph(-W)}, X, r"negative entries \(smallest: -.*: clip them"),
+    *(
+        (
+            f"graph, {v}",
+            {"graph": AffinityGraph(with_value(W.toarray(), v))},
+            X,
+            f"affinity .*(?i:{v})",
+        )
+        for v in (np.inf, np.nan)
     ),
-    "k = 0": (KNNGraph(0), r"n_neighbors=0 must be a whole number of at least 1"),
-    "power": (KNNGraph(5, power=0), r"power=0 must be a whole number of at least 1"),
-    "weights": (KNNGraph(5, weights="cosine"), r"weights='cosine' must be one of 'heat', "),
-    "another n": (
-        AffinityGraph(W[:39, :39]),
-        r"The affinity has 39 rows but X has 40 points\. Give the affinity of exactly the points.*"
-        r"Cross-validation fits to some of the rows: .*KNNGraph\(\), or use leave_one_out",
+    ("NaN", {}, with_value(X, np.nan), GAP + r" \(counted from 0\)\. Fill the gaps.*Only y"),
+    ("NaN in two places", {}, GAPS, r"NaN in 2 places, first in row 5, column 1 \(counted"),
+    ("NaN in a frame", {}, NAMED, GAP + r", 'weight', \(counted from 0\)"),
+    ("infinite", {}, with_value(X, np.inf), r"X contains infinity in 1 place, .*\. Replace it by"),
+    ("minus infinity", {}, with_value(X, -np.inf), r"Input X contains infinity in 1 place"),
+    ("NaN in sparse", {}, sp.csr_array(with_value(X, np.nan)), GAP),
+    ("wide kernel", GIVEN, K[:, :30], r"the kernel matrix as X, square, not \(40, 30\)"),
+    ("skew kernel", GIVEN, asymmetric(K, 0.25), r"symmetric .* by up to 0\.25\. .*pass \(K \+ K"),
+    ("negative definite", GIVEN, K - 2 * np.eye(N), DEFINITE),
+    ("negative definite, sparse", GIVEN, sp.csr_array(K - 2 * np.eye(N)), DEFINITE),
+    ("NaN in a kernel", GIVEN, with_value(K, np.nan), r"Input X contains NaN"),
+    *(
+        (f"no graph: {g}", {"kernel": "precomputed", "graph": g}, K, r"no points .*set gamma_I=0")
+        for g in (None, KNNGraph(5))
     ),
-    "not square": (AffinityGraph(W[:39]), r"The affinity must be square.*\(39, 40\)"),
-    "asymmetric": (
-        AffinityGraph(asymmetric(W.toarray(), 0.5)),
-        r"The affinity is not symmetric: \|W - W\.T\| is up to 0\.5 .*W\.maximum\(W\.T\)",
-    ),
-    "asymmetric, sparse": (
-        sp.csr_array(asymmetric(W.toarray(), 0.5)),
-        r"The affinity is not symmetric",
-    ),
-    "negative": (
-        AffinityGraph(-W),
-        r"The affinity has negative entries \(smallest: -.*similarities, not below 0: clip them",
-    ),
-    "NaN": (AffinityGraph(with_value(W.toarray(), np.nan)), r"Input affinity contains NaN"),
-    "infinite": (AffinityGraph(with_value(W.toarray(), np.inf)), r"Input affinity contains inf"),
-}
+]
 
 
-@pytest.mark.parametrize(("graph", "message"), GRAPHS.values(), ids=GRAPHS.keys())
+@pytest.mark.parametrize(
+    ("options", "points", "message"), [c[1:] for c in INPUTS], ids=[c[0] for c in INPUTS]
+)
 @pytest.mark.parametrize("estimator", READERS)
-def test_wrong_graphs(estimator: type, graph: Any, message: str) -> None:
+def test_rejects_invalid_points_kernels_and_graphs(
+    estimator: type, options: dict[str, Any], points: Any, message: str
+) -> None:
     with pytest.raises(ValueError, match=message):
-        estimator(graph=graph).fit(X, labels(estimator))
+        estimator(**options).fit(points, labels(estimator))
 
 
-def test_equal_rows_count_once_among_neighbours() -> None:
+@pytest.mark.parametrize("estimator", READERS)
+def test_rejects_missing_rows_and_labels(estimator: type) -> None:
+    y, name = labels(estimator), estimator.__name__
+    missing = rf"label stay in X, and {'NaN' if y is T else '-1 or a missing value .*'} marks them"
+    for points, targets, message in (
+        (X[:1], y[:1], r"Found array with 1 sample\(s\).* a minimum of 2 is required"),
+        (X, y[:12], rf"X has 40 rows, but y has 12 entries: .*\. Rows without a {missing}"),
+        (X, None, f"{name} requires y to be passed, but the target y is None. Mark unlabelled"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            estimator().fit(points, targets)
+
+
+def test_counts_equal_rows_once_among_neighbours() -> None:
     few = np.repeat([[0.0], [1.0], [2.0]], 5, axis=0)
     y = np.repeat([0, -1, 1], 5)
     with pytest.raises(ValueError, match=r"n_neighbors=5 must be smaller .*n=3"):
         LapSVC(graph=KNNGraph(5)).fit(few, y)
 
 
-# ---- points ------------------------------------------------------------------------------------
-
-GAP = r"Input X contains NaN in 1 place, first in row 3, column 1"
-
-POINTS: dict[str, tuple[Any, Any, str]] = {
-    "NaN": (with_value(X, np.nan), None, GAP + r" \(counted from 0\)\. Fill the gaps.*Only y"),
-    "NaN in two places": (
-        np.where(np.isin(np.arange(N), [5, 9])[:, None] & [False, True, False], np.nan, X),
-        None,
-        r"Input X contains NaN in 2 places, first in row 5, column 1 \(counted",
-    ),
-    "NaN in a frame": (
-        pd.DataFrame(with_value(X, np.nan), columns=["a", "weight", "b"]),
-        None,
-        GAP + r", 'weight', \(counted from 0\)",
-    ),
-    "infinite": (
-        with_value(X, np.inf),
-        None,
-        r"Input X contains infinity in 1 place, first in row .*\. Replace it by a number",
-    ),
-    "minus infinity": (with_value(X, -np.inf), None, r"Input X contains infinity in 1 place"),
-    "NaN in sparse": (sp.csr_array(with_value(X, np.nan)), None, GAP),
-    "one row": (X[:1], slice(1), r"Found array with 1 sample\(s\).* a minimum of 2 is required"),
-    "the labels alone": (
-        X,
-        slice(12),
-        r"X has 40 rows, but y has 12 entries: y takes one for each row of X\. Rows without a "
-        r"label stay in X, and (NaN|-1 or a missing value .*) marks them in y",
-    ),
-}
-
-
-@pytest.mark.parametrize(("points", "rows", "message"), POINTS.values(), ids=POINTS.keys())
-@pytest.mark.parametrize("estimator", READERS)
-def test_wrong_points(estimator: type, points: Any, rows: Any, message: str) -> None:
-    y = labels(estimator)
-    with pytest.raises(ValueError, match=message):
-        estimator().fit(points, y if rows is None else y[rows])
-
-
-def test_values_whose_sum_is_too_large_are_finite() -> None:
+def test_accepts_finite_values_whose_sum_overflows() -> None:
     large = np.full((8, 1), 1e308)
     refuse_gaps(large)
     refuse_gaps(sp.csr_array(large))
@@ -169,272 +163,170 @@ def test_values_whose_sum_is_too_large_are_finite() -> None:
         refuse_gaps(np.vstack([large, [[-np.inf]]]))
 
 
-@pytest.mark.parametrize("estimator", READERS)
-def test_no_y(estimator: type) -> None:
-    message = f"{estimator.__name__} requires y to be passed, but the target y is None. Mark unl"
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("n", [30, 700])
+def test_checks_kernel_matrices_of_all_sizes_and_forms(n: int, dtype: Any, form: Any) -> None:
+    points = np.random.default_rng(0).standard_normal((n, 5))
+    low_rank = (points @ points.T).astype(dtype)  # semi-definite, and singular
+    for valid in (low_rank, rbf_kernel(points).astype(dtype), np.zeros((n, n), dtype=dtype)):
+        check_kernel_matrix(form(valid), "K")
+    bump = np.sin(np.arange(n))
+    wrong = low_rank - dtype(0.2 * n) * np.outer(bump, bump).astype(dtype) / dtype(bump @ bump)
+    for invalid, message in (
+        (wrong, r"K must be a positive semi-definite .* eigenvalue of at"),
+        (-low_rank, r"K must be a positive semi-definite"),
+        (with_value(low_rank, np.nan), r"K holds NaN or infinite values"),
+        (with_value(low_rank, np.inf), r"K holds NaN or infinite values"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            check_kernel_matrix(form(invalid), "K")
+
+
+@pytest.mark.filterwarnings("ignore:invalid value encountered in power:RuntimeWarning")
+@pytest.mark.parametrize(
+    ("kernel", "options", "message"),
+    [
+        (lambda A, B: A.sum(axis=1), {}, r"an array of shape \(40,\) for 40 and 40 points\. "),
+        (lambda A, B: np.full((len(A), len(B)), np.nan), {}, r"returned NaN or infinite values"),
+        (lambda A, B: -A @ B.T, {}, r"must be a positive semi-definite kernel matrix"),
+        (lambda A, B: A @ (B + 1).T, {}, r"must be a symmetric kernel matrix"),
+        ("sigmoid", {"gamma": 1.0, "coef0": 1.0}, r"kernel='sigmoid' must be a positive semi-def"),
+        ("poly", {"coef0": -5.0}, r"The matrix of kernel='poly' must be a positive semi-definite"),
+        ("poly", {"degree": 2.5}, r"kernel='poly' .*degree=2.5 gives NaN or inf.*a fractional deg"),
+    ],
+    ids=["shape", "NaN", "negative", "skew", "sigmoid", "poly", "power"],
+)
+def test_rejects_functions_that_are_not_kernels(kernel: Any, options: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        estimator().fit(X, None)
+        LapSVC(kernel, **options).fit(X, Y)
 
 
-# ---- labels ------------------------------------------------------------------------------------
+# ---- labels and weights --------------------------------------------------------------------------
 
-LABELS: dict[str, tuple[Any, dict[str, Any], str]] = {
+LABELS: list[tuple[Any, dict[str, Any], str]] = [
     # Other errors of y are in tests/classes.
-    "one class": (
+    (
         np.where(Y == 0, -1, Y),
         {"unlabeled": -1},
-        r"one class only, 1, besides the unlabelled marker unlabeled=-1: a classifier needs labels "
-        r"of at least 2 classes",
+        r"one class only, 1, besides .* needs labels of at least 2 cla",
     ),
-    "a negative class weight": (
-        Y,
-        {"class_weight": {0: -1.0}},
-        r"class_weight=\{0: -1\.0\} must give every class a finite weight > 0\. To leave a class",
+    *(
+        (Y, {"class_weight": {0: weight}}, rf"class_weight=\{{0: {weight!r}\}} must give every cla")
+        for weight in (-1.0, 0, np.nan, "many")
     ),
-    "a class weight of zero": (Y, {"class_weight": {0: 0}}, r"class_weight=\{0: 0\} must give"),
-    "a class weight of NaN": (Y, {"class_weight": {1: np.nan}}, r"class_weight=\{1: nan\} must"),
-    "a class weight that is a text": (
-        Y,
-        {"class_weight": {0: "many"}},
-        r"class_weight=\{0: 'many'\} must give every class a finite weight > 0",
-    ),
-    "class weights of other classes": (
-        Y,
-        {"class_weight": {"a": 2.0, "b": 1.0}},
-        r"a weight for 'a', which is not a class of y, but none for 0\. .*: 0, 1\.",
-    ),
-}
+    (Y, {"class_weight": {"a": 2.0, "b": 1.0}}, r"a weight for 'a', .*, but none for 0\. .*: 0, 1"),
+]
 
 
-@pytest.mark.parametrize(("y", "options", "message"), LABELS.values(), ids=LABELS.keys())
-def test_wrong_labels(y: Any, options: dict[str, Any], message: str) -> None:
+@pytest.mark.parametrize(("y", "options", "message"), LABELS)
+def test_rejects_invalid_labels_and_class_weights(y: Any, options: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         LapSVC(**options).fit(X, y)
 
 
-def test_wrong_targets() -> None:
+def test_rejects_infinite_targets() -> None:
     infinite = np.where(np.arange(N) == 7, np.inf, T)
     with pytest.raises(ValueError, match="Input y contains infinity, first at row 7"):
         LapSVR().fit(X, infinite)
 
 
 @pytest.mark.parametrize("estimator", READERS)
-def test_wrong_weights(estimator: type) -> None:
-    y = labels(estimator)
-    at = np.arange(N) < 12
+def test_rejects_invalid_weights(estimator: type) -> None:
     for weights, message in (
-        (np.where(at, 0.0, 1), r"sample_weight is zero on every labelled row"),
+        (np.where(np.arange(N) < 12, 0.0, 1), r"sample_weight is zero on every labelled row"),
         (np.ones(N - 1), r"sample_weight\.shape == \(39,\), expected \(40,\)"),
     ):
         with pytest.raises(ValueError, match=message):
-            estimator().fit(X, y, sample_weight=weights)
+            estimator().fit(X, labels(estimator), sample_weight=weights)
 
 
-@pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
-def test_a_class_without_weight_is_not_forgotten_in_silence(loss: str) -> None:
+@pytest.mark.parametrize(
+    "estimator",
+    [LapSVC(), LapSVC(loss="hinge"), S3VC(), BalancedGraphClassifier()],
+    ids=repr,
+)
+def test_rejects_a_class_without_weight(estimator: Any) -> None:
     names = np.where(Y == -1, "?", np.where(Y == 0, "fir", "oak"))
     message = (
         r"sample_weight is zero on every labelled row of the classes \['fir'\]\. Give some "
         r"of their rows a positive weight, or leave these rows out of X and y"
     )
     with pytest.raises(ValueError, match=message):
-        LapSVC(loss=loss, unlabeled="?").fit(X, names, sample_weight=(Y != 0).astype(float))
+        estimator.set_params(unlabeled="?").fit(X, names, sample_weight=(Y != 0).astype(float))
 
 
-# ---- kernels -----------------------------------------------------------------------------------
+# ---- solvers and early stopping ------------------------------------------------------------------
 
-KERNELS: dict[str, tuple[Any, str]] = {
-    "not square": (K[:, :30], r"takes the kernel matrix as X, square, not \(40, 30\)"),
-    "asymmetric": (
-        asymmetric(K, 0.25),
-        r"X must be a symmetric kernel matrix: .*differ by up to 0\.25\. .*pass \(K \+ K\.T\) / 2",
-    ),
-    "negative definite": (
-        K - 2 * np.eye(N),
-        r"X must be a positive semi-definite kernel matrix: it has an eigenvalue of at most -2.*"
-        r"Use a kernel that is positive semi-definite, or clip the negative eigenvalues",
-    ),
-    "NaN": (with_value(K, np.nan), r"Input X contains NaN"),
-}
-
-
-@pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
-@pytest.mark.parametrize(("matrix", "message"), KERNELS.values(), ids=KERNELS.keys())
-@pytest.mark.parametrize("estimator", READERS)
-def test_wrong_kernel_matrices(estimator: type, matrix: Any, message: str, form: Any) -> None:
-    with pytest.raises(ValueError, match=message):
-        estimator("precomputed", graph=AffinityGraph(W)).fit(form(matrix), labels(estimator))
-
-
-@pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("n", [30, 700])
-def test_kernel_matrices_small_and_large(n: int, dtype: Any, form: Any) -> None:
-    points = np.random.default_rng(0).standard_normal((n, 5))
-    low_rank = (points @ points.T).astype(dtype)  # semi-definite, and singular
-    check_kernel_matrix(form(low_rank), "K")
-    check_kernel_matrix(form(rbf_kernel(points).astype(dtype)), "K")
-    check_kernel_matrix(form(np.zeros((n, n), dtype=dtype)), "K")
-    bump = np.sin(np.arange(n))
-    wrong = low_rank - dtype(0.2 * n) * np.outer(bump, bump).astype(dtype) / dtype(bump @ bump)
-    with pytest.raises(ValueError, match=r"K must be a positive semi-definite .* eigenvalue of at"):
-        check_kernel_matrix(form(wrong), "K")
-    with pytest.raises(ValueError, match=r"K must be a positive semi-definite"):
-        check_kernel_matrix(form(-low_rank), "K")
-    for value in (np.nan, np.inf):
-        with pytest.raises(ValueError, match=r"K holds NaN or infinite values"):
-            check_kernel_matrix(form(with_value(low_rank, value)), "K")
-
-
-@pytest.mark.parametrize("estimator", READERS)
-def test_a_precomputed_kernel_needs_a_given_graph(estimator: type) -> None:
-    for graph in (None, KNNGraph(5)):
-        message = r"kernel='precomputed' leaves no points to build a graph from: .*or set gamma_I=0"
-        with pytest.raises(ValueError, match=message):
-            estimator("precomputed", graph=graph).fit(K, labels(estimator))
-    estimator("precomputed", gamma_I=0).fit(K, labels(estimator))
-
-
-def test_kernel_functions_that_misbehave() -> None:
-    for kernel, message in (
-        (lambda A, B: A.sum(axis=1), r"returned an array of shape \(40,\) for 40 and 40 points\. "),
-        (lambda A, B: np.full((len(A), len(B)), np.nan), r"returned NaN or infinite values"),
-        (lambda A, B: -A @ B.T, r"must be a positive semi-definite kernel matrix"),
-        (lambda A, B: A @ (B + 1).T, r"must be a symmetric kernel matrix"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            LapSVC(kernel).fit(X, Y)
-
-
-def test_kernels_that_are_not_positive_semi_definite_with_these_parameters() -> None:
-    message = r"The matrix of kernel='sigmoid' must be a positive semi-definite kernel matrix"
-    with pytest.raises(ValueError, match=message):
-        LapSVC("sigmoid", gamma=1.0, coef0=1.0).fit(X, Y)
-    with pytest.raises(ValueError, match=r"The matrix of kernel='poly' must be a positive semi-d"):
-        LapSVC("poly", coef0=-5.0).fit(X, Y)
-
-
-@pytest.mark.filterwarnings("ignore:invalid value encountered in power:RuntimeWarning")
-def test_a_broken_power_of_negative_numbers() -> None:
-    with pytest.raises(
-        ValueError, match=r"kernel='poly' .*degree=2.5 gives NaN or inf.*a fractional degree"
-    ):
-        LapSVC("poly", degree=2.5).fit(X, Y)
-
-
-# ---- solvers and early stopping ----------------------------------------------------------------
-
-COMBINATIONS: dict[str, tuple[Any, dict[str, Any], str]] = {
-    **{
-        f"{solver} and kinks": (
-            LapSVC(loss="hinge", solver=solver),
-            {},
-            rf"solver='{solver}' needs a loss without kinks.*'hinge'.*Use solver='dual'",
-        )
+UNASKED = "validation_data is only used with stopping='v"
+VALIDATED, REGRESSION = LapSVC(stopping="validation"), LapRLSRegressor(stopping="validation")
+COMBINATIONS: list[tuple[Any, dict[str, Any], str]] = [
+    *(
+        (LapSVC(loss="hinge", solver=solver), {}, rf"solver='{solver}' needs .*'hinge'.*er='dual'")
         for solver in ("newton", "pcg")
-    },
-    "newton and LapSVR": (
-        LapSVR(solver="newton"),
-        {},
-        r"solver='newton' needs a loss without kinks.*Use solver='dual' \(or 'auto'\)",
     ),
-    **{
-        f"stopping and {solver}": (
+    (LapSVR(solver="newton"), {}, r"solver='newton' needs .* kinks.*Use solver='dual' \(or 'auto'"),
+    *(
+        (
             LapSVC(stopping="stability", solver=solver),
             {},
             rf"stopping needs the iterates of solver='pcg'.* not solver='{solver}'.*stopping=None",
         )
         for solver in ("newton", "dual")
-    },
-    "stopping and kinks": (
-        LapSVC(stopping="stability", loss="hinge"),
-        {},
-        r"stopping needs the iterates of solver='pcg' and a loss without kinks.*loss='hinge'",
     ),
-    "nothing to validate on": (
-        LapSVC(stopping="validation", validation_fraction=None),
-        {},
-        r"stopping='validation' needs labels to validate on: pass validation_data=\(X_val, y_val\) "
-        r"to fit, or set validation_fraction",
+    (LapSVC(stopping="stability", loss="hinge"), {}, r"and a loss without kinks.*loss='hinge'"),
+    *(
+        (estimator.set_params(validation_fraction=None), {}, r"=\(X_val, y_val\) .*validation_frac")
+        for estimator in (LapSVC(stopping="validation"), LapRLSRegressor(stopping="mixed"))
     ),
-    "nothing to validate on, mixed": (
-        LapRLSRegressor(stopping="mixed", validation_fraction=None),
-        {},
-        r"stopping='mixed' needs labels to validate on",
-    ),
-    "validation data that nobody asked for": (
-        LapSVC(),
-        {"validation_data": (X, Y)},
-        r"validation_data is only used with stopping='validation' or 'mixed', not None",
-    ),
-    "validation data of stability": (
-        LapRLSRegressor(stopping="stability"),
-        {"validation_data": (X, T)},
-        r"validation_data is only used with .* not 'stability'",
-    ),
-    "validation points alone": (
-        LapSVC(stopping="validation"),
-        {"validation_data": X},
-        r"validation_data must be a tuple \(X_val, y_val\) of points and their labels, not ndarray",
-    ),
-    "validation data of another length": (
-        LapSVC(stopping="validation"),
-        {"validation_data": (X[:5], TRUTH[:4])},
-        r"inconsistent numbers of samples: \[5, 4\]",
-    ),
-    "validation data with other features": (
-        LapSVC(stopping="validation"),
-        {"validation_data": (X[:5, :2], TRUTH[:5])},
-        r"validation_data: X has 2 features, but LapSVC is expecting 3",
-    ),
-    "validation data of other classes": (
-        LapSVC(stopping="validation"),
-        {"validation_data": (X[:3], [0, 1, 2])},
-        r"validation_data: y has labels that are not among the training labels: 2\. Give labelled "
-        r"points of the classes 0, 1",
-    ),
-    **{
-        f"validation data with {unlabeled} of {type(estimator).__name__}": (
+    (LapSVC(), {"validation_data": (X, Y)}, UNASKED + "alidation' or 'mixed', not None"),
+    (LapRLSRegressor(stopping="stability"), {"validation_data": (X, T)}, UNASKED + ".*'stability'"),
+    (VALIDATED, {"validation_data": X}, r"a tuple \(X_val, y_val\) of points .*, not ndarray"),
+    (VALIDATED, {"validation_data": (X[:5], TRUTH[:4])}, r"numbers of samples: \[5, 4\]"),
+    (VALIDATED, {"validation_data": (X[:5, :2], TRUTH[:5])}, r"validation_data: X has 2 features"),
+    (VALIDATED, {"validation_data": (X[:3], [0, 1, 2])}, r"not among .*: 2\. Give .*classes 0, 1"),
+    *(
+        (
             estimator,
             {"validation_data": (X[:3], [0, 1, unlabeled])},
             r"validation_data: 1 of the 3 entries of y are unlabelled, first in row 2\. Leave such",
         )
         for estimator, unlabeled in (
             (LapSVC(stopping="mixed"), None),
-            (LapSVC(stopping="validation"), -1),
+            (VALIDATED, -1),
             (LapSVC(stopping="validation", unlabeled=-1), np.nan),
-            (LapRLSRegressor(stopping="validation"), np.nan),
+            (REGRESSION, np.nan),
         )
-    },
-    "validation data without a target": (
-        LapRLSRegressor(stopping="validation"),
-        {"validation_data": (X[:2], [np.nan] * 2)},
-        r"validation_data: 2 of the 2 entries of y are unlabelled",
     ),
-    "infinite validation targets": (
-        LapRLSRegressor(stopping="validation"),
-        {"validation_data": (X[:2], [1.0, np.inf])},
-        r"validation_data: Input y contains infinity, first at row 1",
-    ),
-}
+    (REGRESSION, {"validation_data": (X[:2], [np.nan] * 2)}, r"2 of the 2 entries of y are unla"),
+    (REGRESSION, {"validation_data": (X[:2], [1.0, np.inf])}, r"_data: Input y contains infinity"),
+]
 
 
-@pytest.mark.parametrize(
-    ("estimator", "options", "message"), COMBINATIONS.values(), ids=COMBINATIONS.keys()
-)
-def test_what_does_not_go_together(estimator: Any, options: dict[str, Any], message: str) -> None:
+@pytest.mark.parametrize(("estimator", "options", "message"), COMBINATIONS)
+def test_rejects_incompatible_parameters(
+    estimator: Any, options: dict[str, Any], message: str
+) -> None:
     with pytest.raises(ValueError, match=message):
         estimator.fit(X, labels(type(estimator)), **options)
 
 
-def test_the_insensitive_loss_is_not_stopped_by_validation_data() -> None:
+def test_checks_solvers_before_computing_kernels() -> None:
+    def never(a: Any, b: Any) -> Any:
+        raise AssertionError("the kernel was computed")
+
+    with pytest.raises(ValueError, match="needs a loss without kinks"):
+        LapSVC(never, loss="hinge", solver="pcg").fit(X, Y)
+
+
+def test_epsilon_insensitive_loss_takes_no_validation_data() -> None:
     with pytest.raises(TypeError, match=r"unexpected keyword argument 'validation_data'"):
         LapSVR().fit(X, T, validation_data=(X, T))
 
 
 @pytest.mark.parametrize("stopping", ["stability", "mixed"])
 @pytest.mark.filterwarnings("ignore::lapwing.exceptions.NothingUnlabeledWarning")
-def test_stability_watches_unlabelled_points(stopping: str) -> None:
+def test_stability_needs_unlabelled_points(stopping: str) -> None:
     message = rf"stopping='{stopping}' watches the unlabelled points, and there are none\. Use"
     with pytest.raises(ValueError, match=message):
         LapSVC(stopping=stopping).fit(
@@ -442,22 +334,17 @@ def test_stability_watches_unlabelled_points(stopping: str) -> None:
         )
 
 
-def test_a_label_that_cannot_be_spared() -> None:
-    y = np.full(N, -1)
-    y[:2] = [0, 1]
-    message = (
-        r"validation_fraction=0\.2 leaves no label to validate on: every class has a single one\. "
-        r"Pass validation_data to fit, or use stopping='stability'"
-    )
+def test_rejects_holding_out_the_only_label_of_a_class() -> None:
+    message = r"validation_fraction=0\.2 leaves no label to validate on: .*Pass validation_data"
     with pytest.raises(ValueError, match=message):
-        LapSVC(stopping="validation").fit(X, y)
+        LapSVC(stopping="validation").fit(X, np.where(np.arange(N) < 2, TRUTH, -1))
 
 
 # ---- memory ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)
-def test_a_kernel_that_does_not_fit_is_forecast(
+def test_forecasts_the_memory_of_the_kernel(
     monkeypatch: pytest.MonkeyPatch, estimator: type
 ) -> None:
     monkeypatch.setenv("LAPWING_MEMORY_LIMIT", "10k")
@@ -470,47 +357,28 @@ def test_a_kernel_that_does_not_fit_is_forecast(
     estimator("linear").fit(X, labels(estimator))
 
 
-DIRECT: dict[str, tuple[Any, Any, str]] = {
-    "a kernel": (
-        LapSVC("precomputed", graph=AffinityGraph(W)),
-        K,
-        r"A direct solver at n = 40 points needs 25\.0 kB, but 10\.0 kB are available\. Use "
-        r"solver='pcg', which only applies the kernel matrix",
-    ),
-    "features": (
-        LapSVC("linear"),
-        np.hstack([X] * 12),
-        r"A direct solver with 36 features needs 20\.2 kB.*Use solver='pcg', which only applies X",
-    ),
-    "more features than points": (
-        LapSVC("linear"),
-        np.hstack([X] * 20),
-        r"A direct solver at n = 40 points with more features than points needs 37\.5 kB",
-    ),
-}
-
-
 @pytest.mark.parametrize("solver", ["newton", "dual"])
-@pytest.mark.parametrize(("estimator", "points", "message"), DIRECT.values(), ids=DIRECT.keys())
-def test_a_factorisation_that_does_not_fit_is_forecast(
-    monkeypatch: pytest.MonkeyPatch, estimator: Any, points: Any, message: str, solver: str
+def test_forecasts_the_memory_of_a_factorisation(
+    monkeypatch: pytest.MonkeyPatch, solver: str
 ) -> None:
     monkeypatch.setenv("LAPWING_MEMORY_LIMIT", "10k")
+    model = LapSVC(**GIVEN, solver=solver)
+    message = r"at n = 40 points needs 25\.0 kB, but 10\.0 kB are available\. Use solver='pcg'"
     with pytest.raises(MemoryError, match=message):
-        estimator.set_params(solver=solver).fit(points, Y)
-    estimator.set_params(solver="pcg", gamma_A=0.1).fit(points, Y)
+        model.fit(K, Y)
+    model.set_params(solver="pcg", gamma_A=0.1).fit(K, Y)
 
 
-def test_without_memory_for_a_factorisation_conjugate_gradient_is_chosen(
+def test_chooses_conjugate_gradient_without_memory_for_a_factorisation(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setenv("LAPWING_MEMORY_LIMIT", "10k")
     with caplog.at_level("INFO", logger="lapwing"):
-        model = LapSVC("precomputed", graph=AffinityGraph(W), gamma_A=0.1).fit(K, Y)
+        model = LapSVC(**GIVEN, gamma_A=0.1).fit(K, Y)
     assert model.solver_ == "pcg"
     assert "solver 'pcg': a factorisation does not fit in memory" in caplog.text
     monkeypatch.delenv("LAPWING_MEMORY_LIMIT")
-    assert LapSVC("precomputed", graph=AffinityGraph(W), gamma_A=0.1).fit(K, Y).solver_ == "dual"
+    assert LapSVC(**GIVEN, gamma_A=0.1).fit(K, Y).solver_ == "dual"
 
 
 # ---- warnings ----------------------------------------------------------------------------------
@@ -543,18 +411,18 @@ APART = np.where((np.arange(N) < 12) | (np.arange(N) // 10 == 2), TRUTH, -1)
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)
-def test_components_without_a_label(estimator: type) -> None:
+def test_warns_about_components_without_labels(estimator: type) -> None:
     y = APART.copy() if estimator in CLASSIFIERS else np.where(APART == -1, np.nan, APART)
     text = the_only(
         lambda: estimator(graph=KNNGraph(4, power=3), gamma=0.01).fit(apart(), y),
         UnlabeledComponentWarning,
     )
-    assert (
-        "1 of the graph's 3 connected components contain no labelled point (10 points, the " in text
+    assert re.match(
+        r"1 of the graph's 3 connected components contain no labelled point \(10 points, the "
+        r"largest component 10\).* Label a point in each, e\.g\. row 30 \(rows count from 0\)\. "
+        r"More neighbours .* keep power=3 then",
+        text,
     )
-    assert "largest component 10)" in text
-    assert "Label a point in each, e.g. row 30 (rows count from 0). More neighbours" in text
-    assert "keep power=3 then" in text
     y[30] = 1
     assert told(lambda: estimator(graph=KNNGraph(4), gamma=0.01).fit(apart(), y)) == []
 
@@ -566,7 +434,7 @@ def components(sizes: Any) -> Laplacian:
     return Laplacian.from_affinity(W.maximum(W.T))
 
 
-def test_rows_are_named_and_specks_are_not() -> None:
+def test_warning_names_rows_of_large_components() -> None:
     def told_of(sizes: Any, rows: Any = None) -> str:
         laplacian = components(sizes)
         at = np.arange(laplacian.n_points)
@@ -583,32 +451,29 @@ def test_rows_are_named_and_specks_are_not() -> None:
     assert told_of([1000]) == ""
 
 
-@pytest.mark.parametrize("estimator", CLASSIFIERS)
-def test_rows_to_label_are_those_of_x(estimator: type) -> None:
+def test_rows_to_label_are_those_of_x() -> None:
     """Repeated rows are one point of the graph, which does not shift the numbers."""
     twice = np.repeat(apart(), 2, axis=0)
-    y = np.repeat(APART, 2)
-    model = estimator(graph=KNNGraph(4), gamma=0.01)
-    text = the_only(lambda: model.fit(twice, y), UnlabeledComponentWarning)
+    model = LapSVC(graph=KNNGraph(4), gamma=0.01)
+    text = the_only(lambda: model.fit(twice, np.repeat(APART, 2)), UnlabeledComponentWarning)
     assert "e.g. row 60 (" in text
-    y[60] = 1
-    assert told(lambda: model.fit(twice, y)) == []
 
 
 @pytest.mark.parametrize("estimator", CLASSIFIERS)
-def test_one_class_for_all_unlabelled_points(estimator: type) -> None:
+def test_warns_if_all_unlabelled_points_get_one_class(estimator: type) -> None:
     y = np.where(TRUTH == 0, "fir", "?")
     y[[1, 3]] = "oak"
     model = estimator(unlabeled="?", graph=KNNGraph(3))
     text = the_only(lambda: model.fit(X + 20 * TRUTH[:, None], y), SingleClassWarning)
-    assert "All 18 unlabelled points were given class 'oak'. Usual causes: " in text
-    assert "standardise the features" in text
-    assert "class_weight='balanced'" in text
-    assert "a smaller gamma_I" in text
+    assert re.match(
+        r"All 18 unlabelled points were given class 'oak'\. Usual causes: .*standardise the "
+        r"features.*class_weight='balanced'.*a smaller gamma_I",
+        text,
+    )
     assert set(model.transduction_[y == "?"]) == {"oak"}
 
 
-def test_one_class_for_one_unlabelled_point_is_no_wonder() -> None:
+def test_does_not_warn_about_the_class_of_one_point() -> None:
     y = TRUTH.copy()
     y[7] = -1
     assert told(lambda: LapSVC().fit(X, y)) == []
@@ -617,7 +482,7 @@ def test_one_class_for_one_unlabelled_point_is_no_wonder() -> None:
 
 
 @pytest.mark.parametrize("estimator", READERS)
-def test_features_of_different_scales(estimator: type) -> None:
+def test_warns_about_features_of_different_scales(estimator: type) -> None:
     y = labels(estimator)
     scaled = X * [1, 1e5, 1]
     model = estimator(graph=KNNGraph(20))
@@ -634,23 +499,26 @@ def test_features_of_different_scales(estimator: type) -> None:
     assert told(lambda: model.fit(sp.csr_array(scaled), y)) == []
 
 
-def test_the_scale_that_is_too_much() -> None:
-    ramp = np.linspace(0, 1, N)
-    grid = np.column_stack([ramp, ramp[::-1]])
-    for factors, shift, warned in (
+@pytest.mark.parametrize(
+    ("factors", "shift", "warned"),
+    [
         ([1, 9_999], [0, 0], False),
         ([1, 10_010], [0, 0], True),
         ([1e-3, 10.01], [0, 1e6], True),
         ([1, 1], [0, 1e9], False),
         ([1e-9, 1e-9], [0, 0], False),
-    ):
-        caught = told(lambda X=grid * factors + shift: LapSVC(graph=KNNGraph(20)).fit(X, Y))
-        assert warned == any(warning.category is FeatureScaleWarning for warning in caught)
+    ],
+)
+def test_scales_that_differ_too_much(factors: Any, shift: Any, warned: bool) -> None:
+    ramp = np.linspace(0, 1, N)
+    grid = np.column_stack([ramp, ramp[::-1]]) * factors + shift
+    found = told(lambda: input_checks.warn_feature_scales(grid))
+    assert [warning.category for warning in found] == [FeatureScaleWarning] * warned
 
 
 @pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
 @pytest.mark.parametrize("estimator", READERS)
-def test_rows_far_off(estimator: type, container: Any) -> None:
+def test_warns_about_outlying_rows(estimator: type, container: Any) -> None:
     far = np.vstack([X, X[0]])
     far[-1] = 1e4
     y = np.append(labels(estimator), labels(estimator)[-1])
@@ -665,7 +533,7 @@ def test_rows_far_off(estimator: type, container: Any) -> None:
     assert told(lambda: model.fit(container(X), labels(estimator))) == []
 
 
-def test_how_far_rows_are_too_far() -> None:
+def test_rows_that_count_as_outlying() -> None:
     def told_of(X: Any) -> str:
         caught = told(lambda: input_checks.warn_outlying_rows(X))
         assert all(warning.category is OutlierWarning for warning in caught)
@@ -701,7 +569,7 @@ def test_how_far_rows_are_too_far() -> None:
     ],
     ids=repr,
 )
-def test_not_converged(estimator: Any) -> None:
+def test_warns_if_not_converged(estimator: Any) -> None:
     text = the_only(lambda: estimator.fit(X, labels(type(estimator))), ConvergenceWarning)
     assert f"solver={estimator.solver!r} did not converge in 1 iterations: the relative opt" in text
     assert "tol=1e-08. Raise max_iter or tol, or use a larger gamma_A" in text
@@ -711,16 +579,15 @@ def test_not_converged(estimator: Any) -> None:
 
 
 @pytest.mark.parametrize("estimator", [LapSVC(loss="hinge"), LapSVR(epsilon=0.01)], ids=repr)
-def test_libsvm_not_converged(monkeypatch: pytest.MonkeyPatch, estimator: Any) -> None:
+def test_warns_if_libsvm_does_not_converge(monkeypatch: pytest.MonkeyPatch, estimator: Any) -> None:
     monkeypatch.setattr(kinks, "_MAX_STEPS", 1)
     monkeypatch.setattr(kinks, "ROUNDS", 1)  # the method of multipliers goes on after libsvm
-    caught = told(lambda: estimator.fit(X, labels(type(estimator))))
-    texts = [str(w.message) for w in caught if w.category is ConvergenceWarning]
-    assert len(texts) == 1
-    assert texts[0].startswith("solver='dual' did not converge")
+    found = told(lambda: estimator.fit(X, labels(type(estimator))))
+    texts = [str(w.message) for w in found if w.category is ConvergenceWarning]
+    assert [text[:34] for text in texts] == ["solver='dual' did not converge in "]
 
 
-def test_warnings_can_be_filtered_together() -> None:
+def test_all_warnings_have_one_base() -> None:
     for warning in vars(exceptions).values():
         if isinstance(warning, type) and issubclass(warning, Warning):
             assert issubclass(warning, LapwingWarning)
@@ -731,13 +598,13 @@ def test_warnings_can_be_filtered_together() -> None:
 
 
 @pytest.mark.parametrize("factor", [1e25, 1e-20])
-def test_points_whose_dot_products_leave_float32_are_refused(factor: float) -> None:
+def test_rejects_points_whose_dot_products_overflow(factor: float) -> None:
     what = "overflow" if factor > 1 else "underflow"
     with pytest.raises(ValueError, match=rf"dot products {what} float32\. Scale the features"):
         LapSVC("linear", gamma_I=0).fit((X * factor).astype(np.float32), Y)
 
 
-def test_running_out_of_digits_is_reported() -> None:
+def test_warns_about_limited_precision() -> None:
     points = X.astype(np.float32)
     model = LapSVC(gamma=1e-6, gamma_A=1e-10, solver="pcg")
     text = the_only(lambda: model.fit(points, Y), ConvergenceWarning)
@@ -745,16 +612,8 @@ def test_running_out_of_digits_is_reported() -> None:
     assert "X as float64" in text
 
 
-def test_a_regression_that_is_nearly_constant_is_reported() -> None:
+def test_warns_about_a_nearly_constant_regression() -> None:
     t = np.linspace(0, 1, 60)[:, None]
     y = np.where(np.arange(60) % 6 == 0, 0.1 * np.sin(6 * t[:, 0]), np.nan)
     with pytest.warns(ConstantFitWarning, match="nearly constant"):
         LapSVR(epsilon=0.2).fit(t, y)
-
-
-def test_solvers_are_checked_before_anything_is_computed() -> None:
-    def never(a: Any, b: Any) -> Any:
-        raise AssertionError("the kernel was computed")
-
-    with pytest.raises(ValueError, match="needs a loss without kinks"):
-        LapSVC(never, loss="hinge", solver="pcg").fit(X, Y)

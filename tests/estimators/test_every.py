@@ -22,7 +22,7 @@ from lapwing import S3VC, BalancedGraphClassifier, Landmarks
 from lapwing.classes.decoding import of_each_class
 from lapwing.estimators.path import PathEstimator
 from lapwing.models import load_model, save_model
-from tests.helpers.answers import labeled_rows, scores
+from tests.helpers.answers import check_answers, labeled_rows, scores
 from tests.helpers.data import first_labels
 from tests.helpers.estimators import EXAMPLES, fitted, weighted
 from tests.helpers.manifold import given_graph
@@ -57,28 +57,6 @@ def is_linear(estimator: Any) -> bool:
 
 def blank(y: np.ndarray) -> Any:
     return np.nan if y.dtype.kind == "f" else -1
-
-
-def check_answers(model: Any, X: Any) -> None:
-    """Predictions are those of the scores, and so are the probabilities."""
-    f = scores(model, X)
-    assert np.isfinite(f).all()
-    if not is_classifier(model):
-        np.testing.assert_array_equal(model.predict(X), f[:, 0])
-        return
-    k = len(model.classes_)
-    assert model.decision_function(X).shape == ((len(f),) if k == 2 else (len(f), k))
-    winner = (f[:, 0] >= 0).astype(int) if k == 2 else f.argmax(axis=1)
-    np.testing.assert_array_equal(model.predict(X), model.classes_[winner])
-    P = model.predict_proba(X)
-    sharpened = model.probability_sharpness_ * of_each_class(f)
-    shares = np.exp(sharpened - sharpened.max(axis=1, keepdims=True))
-    np.testing.assert_allclose(P, shares / shares.sum(axis=1, keepdims=True), rtol=1e-6)
-    np.testing.assert_allclose(model.predict_log_proba(X), np.log(P), rtol=1e-12)
-    for shares, answers in ((P, winner), (model.transduction_proba_, None)):
-        np.testing.assert_allclose(shares.sum(axis=1), 1, rtol=1e-6)
-        expected = model.transduction_ if answers is None else model.classes_[answers]
-        np.testing.assert_array_equal(model.classes_[shares.argmax(axis=1)], expected)
 
 
 def test_every_estimator_has_an_example() -> None:
@@ -117,7 +95,7 @@ def test_answers_agree_with_each_other(name: str) -> None:
 
 
 @every()
-def test_wrong_numbers_of_features_and_rows_are_refused(name: str) -> None:
+def test_rejects_wrong_numbers_of_features_and_rows(name: str) -> None:
     model, X, y = fitted(EXAMPLES[name])
     with pytest.raises(ValueError, match=r"X has 2 features, but .* is expecting 3 features"):
         model.predict(X[:, :2])
@@ -132,7 +110,7 @@ def test_wrong_numbers_of_features_and_rows_are_refused(name: str) -> None:
 
 
 @every()
-def test_the_order_of_the_points_does_not_matter(name: str) -> None:
+def test_order_of_points_does_not_matter(name: str) -> None:
     model, X, y, w = weighted(EXAMPLES[name])
     order = np.random.default_rng(2).permutation(len(X))
     turned = EXAMPLES[name].fit(X[order], y[order], sample_weight=w[order])
@@ -145,7 +123,7 @@ def test_the_order_of_the_points_does_not_matter(name: str) -> None:
 
 # A partition counts rows in its volumes.
 @every(lambda estimator: not isinstance(estimator, BalancedGraphClassifier))
-def test_a_row_twice_is_a_row_of_weight_two(name: str) -> None:
+def test_repeated_row_equals_weight_two(name: str) -> None:
     X, y, _ = EXAMPLES[name].data()
     twice = np.flatnonzero(labeled_rows(y))[::2]
     if isinstance(EXAMPLES[name].estimator, S3VC):
@@ -164,7 +142,7 @@ def test_a_row_twice_is_a_row_of_weight_two(name: str) -> None:
 
 
 @every(weighs_labels_only)
-def test_copies_and_weights_of_rows_without_a_label_change_nothing(name: str) -> None:
+def test_copies_and_weights_of_unlabelled_rows_do_not_matter(name: str) -> None:
     model, X, y = fitted(EXAMPLES[name])
     more = EXAMPLES[name].fit(np.vstack([X, X]), np.append(y, np.full(len(X), blank(y))))
     np.testing.assert_allclose(scores(more, X), scores(model, X), atol=1e-9)
@@ -175,7 +153,7 @@ def test_copies_and_weights_of_rows_without_a_label_change_nothing(name: str) ->
 
 
 @every()
-def test_a_row_of_weight_zero_is_removed_and_answered(name: str) -> None:
+def test_row_of_weight_zero_is_removed_and_predicted(name: str) -> None:
     X, y, _ = EXAMPLES[name].data()
     gone = np.flatnonzero(labeled_rows(y))[::3]
     weights = np.ones(len(X))
@@ -192,7 +170,7 @@ def test_a_row_of_weight_zero_is_removed_and_answered(name: str) -> None:
 
 
 @every(is_classifier)
-def test_names_of_the_classes_do_not_matter(name: str) -> None:
+def test_names_of_classes_do_not_matter(name: str) -> None:
     model, X, y = fitted(EXAMPLES[name])
     names = np.array(["oak", "larch", "fir", "beech", "?"])[[*range(len(model.classes_)), -1]]
     again = clone(EXAMPLES[name].estimator).set_params(unlabeled="?").fit(X, names[y])
@@ -207,7 +185,7 @@ def test_names_of_the_classes_do_not_matter(name: str) -> None:
 
 
 @every(has("class_weight"))
-def test_class_weights_are_weights_of_the_labels(name: str) -> None:
+def test_class_weights_equal_sample_weights(name: str) -> None:
     X, y, _ = EXAMPLES[name].data()
     y[np.flatnonzero(y == 0)[2:]] = -1
     known, base = y >= 0, np.random.default_rng(0).uniform(0.5, 2, len(X))
@@ -231,7 +209,7 @@ SPARSE = (sp.csr_array, sp.csr_matrix, sp.csc_array, sp.coo_array, sp.csc_matrix
 
 
 @every()
-def test_sparse_points_are_dense_points(name: str) -> None:
+def test_sparse_points_equal_dense_points(name: str) -> None:
     X, y, _ = EXAMPLES[name].data()
     X = np.where(np.abs(X) < 0.7, 0, X)
     dense, sparse = EXAMPLES[name].fit(X, y), EXAMPLES[name].fit(sp.csr_array(X), y)
@@ -242,7 +220,7 @@ def test_sparse_points_are_dense_points(name: str) -> None:
 
 
 @every()
-def test_float32_is_near_float64_and_kernel_methods_stay_in_it(name: str) -> None:
+def test_float32_is_close_to_float64(name: str) -> None:
     expected, X, y = fitted(EXAMPLES[name])
     estimator = clone(EXAMPLES[name].estimator)
     if has("tol")(estimator):
@@ -261,7 +239,7 @@ def test_float32_is_near_float64_and_kernel_methods_stay_in_it(name: str) -> Non
 # Lengths of the linear kernel are those of the features.
 @every(lambda estimator: not is_linear(estimator))
 @pytest.mark.filterwarnings("ignore:L-BFGS was limited by rounding")
-def test_the_unit_of_the_features_does_not_matter(name: str) -> None:
+def test_unit_of_features_does_not_matter(name: str) -> None:
     """Squares of these leave float32; powers of 2 round nothing."""
     X, y, _ = EXAMPLES[name].data()
     X = X.astype(np.float32)
@@ -281,7 +259,7 @@ def has_a_graph_and_a_kernel(estimator: Any) -> bool:
 
 
 @every(has_a_graph_and_a_kernel)
-def test_a_precomputed_kernel_is_the_kernel(name: str) -> None:
+def test_precomputed_kernel_equals_the_kernel(name: str) -> None:
     model, X, y = fitted(EXAMPLES[name])
     graph = given_graph(model) if hasattr(model, "affinity_") else None
     given = clone(EXAMPLES[name].estimator).set_params(kernel="precomputed", graph=graph)
@@ -312,7 +290,7 @@ def test_a_precomputed_kernel_is_the_kernel(name: str) -> None:
 
 
 @every()
-def test_a_fit_neither_changes_nor_keeps_references_to_its_inputs(name: str) -> None:
+def test_fit_does_not_change_or_keep_its_inputs(name: str) -> None:
     estimator, (X, y, _) = clone(EXAMPLES[name].estimator), EXAMPLES[name].data()
     before = dict(vars(estimator))
     model, w = fitted(EXAMPLES[name])[0], np.ones(len(X))
@@ -329,7 +307,7 @@ def test_a_fit_neither_changes_nor_keeps_references_to_its_inputs(name: str) -> 
 
 
 @every()
-def test_the_same_again_and_nothing_printed(name: str, capfd: pytest.CaptureFixture[str]) -> None:
+def test_fit_is_reproducible_and_silent(name: str, capfd: pytest.CaptureFixture[str]) -> None:
     model, X, y = fitted(EXAMPLES[name])
     again = EXAMPLES[name].fit(X, y)
     assert pickle.dumps(scores(again, X)) == pickle.dumps(scores(model, X))
@@ -339,7 +317,7 @@ def test_the_same_again_and_nothing_printed(name: str, capfd: pytest.CaptureFixt
 
 
 @every()
-def test_a_fit_leaves_no_trace_in_the_next_and_a_failed_one_no_answer(name: str) -> None:
+def test_fit_forgets_the_previous_fit(name: str) -> None:
     model, X, y = fitted(EXAMPLES[name])
     used, own = clone(EXAMPLES[name].estimator), EXAMPLES[name].estimator.get_params(deep=False)
     few = first_labels(EXAMPLES[name].data().truth, 9) if is_classifier(used) else y
@@ -357,7 +335,7 @@ def test_a_fit_leaves_no_trace_in_the_next_and_a_failed_one_no_answer(name: str)
 
 
 @every()
-def test_files_and_pickles_are_small_and_answer_to_the_bit(name: str, tmp_path: Any) -> None:
+def test_files_and_pickles_are_small_and_exact(name: str, tmp_path: Any) -> None:
     X, y, _ = EXAMPLES[name].data(n=200)
     model = EXAMPLES[name].fit(X, y)
     content = pickle.dumps(model)

@@ -12,7 +12,6 @@ from sklearn.base import is_classifier
 import lapwing
 from lapwing import (
     S3VC,
-    AffinityGraph,
     AnchorGraph,
     AnchorGraphClassifier,
     BalancedGraphClassifier,
@@ -23,7 +22,6 @@ from lapwing import (
     LapERLSRegressor,
     LapESVR,
     LapRLSClassifierCV,
-    LapRLSRegressor,
     LapSVC,
     LapSVR,
 )
@@ -116,7 +114,7 @@ RULES: list[tuple[type, str, str, tuple[Any, ...]]] = [
 
 
 @pytest.mark.parametrize(("estimator", "name", "wanted", "values"), RULES)
-def test_values_out_of_range(estimator: Any, name: str, wanted: str, values: Any) -> None:
+def test_rejects_values_out_of_range(estimator: Any, name: str, wanted: str, values: Any) -> None:
     for value in values:
         with pytest.raises(ValueError, match=re.escape(f"{name}={value!r} must be {wanted}")):
             check_parameters(estimator(**{name: value}))
@@ -128,7 +126,7 @@ def data_for(estimator: type) -> tuple[Any, Any]:
 
 
 @pytest.mark.parametrize("estimator", EVERY)
-def test_every_fit_refuses_invalid_parameters(estimator: Any) -> None:
+def test_every_fit_rejects_invalid_parameters(estimator: Any) -> None:
     X, y = data_for(estimator)
 
     class Nonsense:
@@ -144,7 +142,7 @@ def test_every_fit_refuses_invalid_parameters(estimator: Any) -> None:
         estimator(gama=1.0)
 
 
-def test_numpy_numbers_are_numbers() -> None:
+def test_accepts_numpy_numbers() -> None:
     model = LapSVC(
         gamma=np.float32(0.5),
         gamma_A=np.float64(0.1),
@@ -157,7 +155,7 @@ def test_numpy_numbers_are_numbers() -> None:
 
 @pytest.mark.parametrize("name", ["graph", "space"])
 @pytest.mark.parametrize("estimator", EVERY)
-def test_objects_that_are_no_graph_or_space(estimator: Any, name: str) -> None:
+def test_rejects_objects_that_are_no_graph_or_space(estimator: Any, name: str) -> None:
     """TypeError, with the class that was meant if it was given instead of an object."""
     if name not in estimator().get_params(deep=False):
         return
@@ -191,13 +189,9 @@ def test_objects_that_are_no_graph_or_space(estimator: Any, name: str) -> None:
         (AnchorGraphClassifier(AnchorGraph(power=0)), ValueError, "power=0 must be"),
         (LapERLSRegressor(memory=3), ValueError, "'memory' should be None, a string or"),
         (LapERLSRegressor(memory="/proc/nope/x"), ValueError, "memory='/proc/nope/x' is not a wr"),
-        (LapSVC(graph=KNNGraph(0)), ValueError, "n_neighbors=0 must be a whole number of at leas"),
-        (LapSVC(graph=KNNGraph(5, power=0)), ValueError, "power=0 must be a whole number of at l"),
-        (LapSVC(graph=KNNGraph(5, weights="cosine")), ValueError, "weights='cosine' must be one "),
-        (LapRLSRegressor(graph=AffinityGraph(np.eye(3))), ValueError, "The affinity has 3 rows b"),
     ],
     ids=str,
 )
-def test_values_that_are_not_known(estimator: Any, kind: Any, message: str) -> None:
+def test_rejects_unknown_values(estimator: Any, kind: Any, message: str) -> None:
     with pytest.raises(kind, match=re.escape(message)):
         estimator.fit(*data_for(type(estimator)))

@@ -96,12 +96,21 @@ def from_scratch(estimator: Any, X: Any, y: Any, weights: Any = None) -> Any:
     return clone(estimator).fit(X, y, sample_weight=weights)
 
 
+def check_relabeled(
+    estimator: Any, X: Any, y: Any, other: Any, weights: Any, expected: Any = None
+) -> None:
+    """A problem prepared with labels y, with others and weights, is solved as a fit."""
+    prepared = prepare(estimator, X, y).relabeled(estimator._read_targets(other), weights)
+    model = from_scratch(estimator, X, other if expected is None else expected, weights)
+    check_same(solve(estimator, prepared), estimator, X, model)
+
+
 # --- the same answers -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", [name for name in EXAMPLES if name.endswith(("VC", "Classifier"))])
 @pytest.mark.parametrize("numbers", [(3, 2), (2, 3)])
-def test_other_numbers_of_classes(name: str, numbers: tuple[int, int]) -> None:
+def test_relabels_to_other_numbers_of_classes(name: str, numbers: tuple[int, int]) -> None:
     """Of three classes one may lose its only labels, and two may become three."""
     estimator = EXAMPLES[name].estimator
     X, y, _, _ = data_for(estimator)
@@ -115,37 +124,33 @@ def test_other_numbers_of_classes(name: str, numbers: tuple[int, int]) -> None:
 
 
 @pytest.mark.parametrize("name", ["LapSVC", "LapRLSRegressor", "LapERLSClassifier", "LapESVR"])
-def test_a_label_of_weight_zero_is_none(name: str) -> None:
+def test_labels_of_weight_zero_are_removed(name: str) -> None:
     """In a fit its row is left out; the points of a prepared problem stay."""
     estimator = EXAMPLES[name].estimator
     X, y, other, weights = data_for(estimator)
     weights[10:12] = 0
-    prepared = prepare(estimator, X, y).relabeled(estimator._read_targets(other), weights)
     unmarked = other.copy()
     unmarked[10:12] = -1 if is_classifier(estimator) else np.nan
-    check_same(
-        solve(estimator, prepared), estimator, X, from_scratch(estimator, X, unmarked, weights)
-    )
+    check_relabeled(estimator, X, y, other, weights, unmarked)
 
 
-def test_class_weights_come_with_the_labels() -> None:
+def test_class_weights_follow_the_labels() -> None:
     estimator = LapSVC(gamma_A=0.01, class_weight="balanced")
-    X, y, other, weights = data_for(estimator)
-    prepared = prepare(estimator, X, y).relabeled(estimator._read_targets(other), weights)
-    check_same(solve(estimator, prepared), estimator, X, from_scratch(estimator, X, other, weights))
+    check_relabeled(estimator, *data_for(estimator))
 
 
-def test_a_precomputed_kernel() -> None:
-    X, y, other, weights = data_for(LapSVC())
-    K, W = rbf_kernel(X), KNNGraph(5).affinity(X)
-    for estimator in (
-        LapSVC("precomputed", graph=W, gamma_A=0.01),
-        LapERLSClassifier("precomputed", graph=W),
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        LapSVC("precomputed", gamma_A=0.01),
+        LapERLSClassifier("precomputed"),
         S3VC("precomputed", C=5.0, **ONE_DESCENT),
-    ):
-        prepared = prepare(estimator, K, y).relabeled(estimator._read_targets(other), weights)
-        model = from_scratch(estimator, K, other, weights)
-        check_same(solve(estimator, prepared), estimator, K, model)
+    ],
+    ids=repr,
+)
+def test_precomputed_kernels(estimator: Any) -> None:
+    X, *labels = data_for(estimator)
+    check_relabeled(estimator.set_params(graph=KNNGraph(5).affinity(X)), rbf_kernel(X), *labels)
 
 
 # --- nothing is made again ------------------------------------------------------------------------
@@ -189,7 +194,9 @@ KERNEL_VALUES = ((Kernel, "gram"), (Kernel, "cross_blocks"))
 
 
 @every_example
-def test_other_labels_and_parameters(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_labels_and_parameters_equal_a_new_fit(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """As fits from scratch, without a second kernel or graph; and the same again to the last digit,
     as solutions disturb neither each other nor what was prepared."""
     example = EXAMPLES[name]
@@ -221,7 +228,7 @@ def test_other_labels_and_parameters(name: str, monkeypatch: pytest.MonkeyPatch)
     check_same(of_others, changed, X, from_scratch(changed, X, other, weights))
 
 
-def test_machines_of_pairs_factor_nothing_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pairs_share_their_factorisations(monkeypatch: pytest.MonkeyPatch) -> None:
     estimator = EXAMPLES["S3VC"].estimator
     X, y, _, _ = data_for(estimator)
     factors = (mapped, "_factored")
@@ -236,7 +243,9 @@ def test_machines_of_pairs_factor_nothing_again(monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.parametrize("estimator", [LapESVR, LapERLSRegressor])
-def test_many_landmarks_keep_their_basis(estimator: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_landmarks_keep_their_factorisation(
+    estimator: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Coordinates are computed when they are applied; their factorisation is not done again."""
     monkeypatch.setattr("lapwing.spaces.mapped._CACHED_BYTES", 0)
     model = estimator(space=Landmarks(30))
@@ -247,9 +256,7 @@ def test_many_landmarks_keep_their_basis(estimator: Any, monkeypatch: pytest.Mon
     assert calls == []
 
 
-def test_pairs_of_many_points_only_form_the_matrices_of_pairs(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_large_problems_form_only_matrices_of_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("lapwing.estimators.s3vm._HELD_BYTES", 0)
     estimator = EXAMPLES["S3VC"].estimator
     X, y, _, _ = data_for(estimator)
@@ -270,7 +277,7 @@ def test_pairs_of_many_points_only_form_the_matrices_of_pairs(
 # --- values, not side effects ---------------------------------------------------------------------
 
 
-def test_a_fitted_estimator_stays_fitted_to_its_own_points() -> None:
+def test_prepare_and_solve_do_not_change_a_fitted_estimator() -> None:
     X, y, other, _ = data_for(LapSVC())
     model = LapSVC(gamma_A=0.01).fit(X, y)
     before = pickle.dumps(model)
@@ -280,7 +287,7 @@ def test_a_fitted_estimator_stays_fitted_to_its_own_points() -> None:
 
 
 @every_example
-def test_what_is_prepared_and_solved_is_frozen_and_the_estimator_left_alone(name: str) -> None:
+def test_prepared_and_solution_are_frozen(name: str) -> None:
     estimator = clone(EXAMPLES[name].estimator)
     before = dict(vars(estimator))
     X, y, other, _ = data_for(estimator)
@@ -305,14 +312,14 @@ def test_what_is_prepared_and_solved_is_frozen_and_the_estimator_left_alone(name
 
 
 @pytest.mark.parametrize("estimator", [LapSVC(), LapRLSRegressor(), S3VC()], ids=str)
-def test_a_graph_that_was_not_prepared_is_asked_for(estimator: Any) -> None:
+def test_rejects_a_graph_term_without_a_prepared_graph(estimator: Any) -> None:
     X, y, _, _ = data_for(estimator)
     prepared = prepare(clone(estimator).set_params(gamma_I=0.0), X, y)
     with pytest.raises(ValueError, match=r"gamma_I > 0 needs a graph, .* Prepare it again\."):
         solve(clone(estimator).set_params(gamma_I=0.5), prepared)
 
 
-def test_a_graph_may_be_switched_off() -> None:
+def test_ignores_the_graph_without_a_graph_term() -> None:
     estimator = LapSVC(gamma_A=0.01)
     X, y, _, _ = data_for(estimator)
     prepared = prepare(estimator, X, y)
@@ -329,7 +336,9 @@ def test_a_graph_may_be_switched_off() -> None:
         ({"solver": "dual", "stopping": "stability"}, ValueError, "stopping needs the iterates"),
     ],
 )
-def test_wrong_parameters_are_refused_by_both(parameters: Any, error: Any, message: str) -> None:
+def test_prepare_and_solve_reject_invalid_parameters(
+    parameters: Any, error: Any, message: str
+) -> None:
     X, y, _, _ = data_for(LapSVC())
     prepared = prepare(LapSVC(), X, y)
     wrong = LapSVC(**parameters)
@@ -340,28 +349,20 @@ def test_wrong_parameters_are_refused_by_both(parameters: Any, error: Any, messa
 
 
 @pytest.mark.parametrize("estimator", [LapSVC(), S3VC(C=5.0)], ids=repr)
-def test_a_class_without_a_labelled_row_is_refused_as_by_a_fit(estimator: Any) -> None:
+def test_relabeling_rejects_weights_that_a_fit_rejects(estimator: Any) -> None:
     X, y, other, weights = data_for(estimator)
     targets = estimator._read_targets(other)
     prepared = prepare(estimator, X, y)
     none_of_two = np.where(targets.labeled & (other == 2), 0.0, weights)
-    refused = r"sample_weight is zero on every labelled row of the classes \[2\]"
-    with pytest.raises(ValueError, match=refused):
+    with pytest.raises(ValueError, match=r"zero on every labelled row of the classes \[2\]"):
         prepared.relabeled(targets, none_of_two)
-    with pytest.raises(ValueError, match=refused):
-        clone(estimator).fit(X, other, sample_weight=none_of_two)
+    if isinstance(estimator, S3VC):
+        weights[np.flatnonzero(~targets.labeled)[3]] = -1
+        with pytest.raises(ValueError, match="S3VC weighs unlabelled rows as well"):
+            prepared.relabeled(targets, weights)
 
 
-def test_negative_weights_of_unlabelled_rows_are_refused_of_other_labels_too() -> None:
-    estimator = S3VC(C=5.0)
-    X, y, other, weights = data_for(estimator)
-    targets = estimator._read_targets(other)
-    weights[np.flatnonzero(~targets.labeled)[3]] = -1
-    with pytest.raises(ValueError, match="S3VC weighs unlabelled rows as well"):
-        prepare(estimator, X, y).relabeled(targets, weights)
-
-
-def test_a_label_of_a_row_that_was_left_out_is_refused() -> None:
+def test_relabeling_rejects_labels_of_rows_left_out() -> None:
     estimator = LapRLSRegressor()
     X, y, other, weights = data_for(estimator)
     row = np.flatnonzero(~np.isnan(y))[0]
@@ -406,7 +407,7 @@ def refits_of(estimator: Any, dtype: Any = np.float64) -> tuple[Any, Any, Any]:
 
 
 @every_refit
-def test_other_labels_give_what_a_solution_from_scratch_gives(name: str) -> None:
+def test_refits_equal_solutions_from_scratch(name: str) -> None:
     dtype = np.float32 if name.endswith("float32") else np.float64
     refits, prepared, (X, _, other, weights) = refits_of(REFITS[name], dtype)
     changed = prepared.relabeled(refits.estimator._read_targets(other), weights)
@@ -427,27 +428,33 @@ def test_other_labels_give_what_a_solution_from_scratch_gives(name: str) -> None
 
 
 @every_refit
-def test_left_out_values_are_those_of_fits_without_the_label(name: str) -> None:
+def test_left_out_values_equal_fits_without_the_label(name: str) -> None:
     dtype = np.float32 if name.endswith("float32") else np.float64
-    refits, prepared, _ = refits_of(REFITS[name], dtype)
-    some = np.flatnonzero(removable(prepared, refits.estimator._regression))[1::9]
+    refits, _, _ = refits_of(REFITS[name], dtype)
+    check_left_out(refits, LOOSE.get(name, APART if dtype is np.float64 else 1e-6), step=9)
+
+
+def check_left_out(refits: Any, rtol: float, step: int = 1) -> None:
+    """Left-out values are those of solutions without the label: all, or every step-th one."""
+    prepared, estimator = refits.prepared, refits.estimator
+    rows = np.flatnonzero(removable(prepared, estimator._regression))
+    some = rows[step // 2 :: step]
     assert len(some)
-    # What fits again for each label does so for these only.
-    again = refits.estimator._fits_again
+    # Estimators that fit again for each label do so for these only.
+    again = estimator._fits_again and step > 1
     found = refits.left_out_of(some) if again else refits.left_out()
     assert found.shape == prepared.problem.targets.shape
+    known = np.flatnonzero(~np.isnan(found).any(axis=1))
+    np.testing.assert_array_equal(known, some if again else rows)
     for i in some:
         rest = without(prepared, i)
         assert len(rest.problem.index) == len(prepared.problem.index) - 1
-        expected = solve(refits.estimator, rest).values
-        atol = max(1.0, np.abs(expected).max()) * LOOSE.get(
-            name, APART if dtype is np.float64 else 1e-6
-        )
-        at = prepared.problem.index[i]
-        np.testing.assert_allclose(found[i], expected[at], atol=atol)
+        expected = solve(estimator, rest).values
+        atol = rtol * max(1.0, np.abs(expected).max())
+        np.testing.assert_allclose(found[i], expected[prepared.problem.index[i]], atol=atol)
 
 
-def test_one_of_two_labels_of_a_repeated_row_is_left_out() -> None:
+def test_leaves_out_one_of_two_labels_of_a_repeated_row() -> None:
     X, y, _ = labeled_clusters(3)
     row = np.flatnonzero(y == 0)[0]
     X, y = np.vstack([X, X[[row, row]]]), np.append(y, [0, 1])
@@ -461,7 +468,7 @@ def test_one_of_two_labels_of_a_repeated_row_is_left_out() -> None:
         np.testing.assert_array_equal(found, rows[~left_out])
 
 
-def test_the_only_label_of_a_class_cannot_be_left_out() -> None:
+def test_does_not_leave_out_the_only_label_of_a_class() -> None:
     X, y, _, _ = data_for(LapSVC())
     first = np.flatnonzero(y == 2)
     y[first[1:]] = -1
@@ -478,27 +485,18 @@ class Generic(LapRLSClassifier):
         return Refits(self, prepared)
 
 
-def test_refits_with_kept_factorisations_give_the_same_values() -> None:
-    X, y, _, weights = data_for(LapRLSClassifier())
-    prepared = prepare(LapRLSClassifier(), X, y, weights)
-    special, plain = LapRLSClassifier()._refits(prepared), Generic()._refits(prepared)
-    np.testing.assert_allclose(special.left_out(), plain.left_out(), atol=1e-8)
-
-
-def test_one_factorisation_serves_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    factored, solved = [], []
+def test_refits_share_one_factorisation(monkeypatch: pytest.MonkeyPatch) -> None:
+    factored: list[Any] = []
+    solved: list[bool] = []
     of, at = DeformedKernel.of.__func__, DeformedKernel.at
-
-    def counted_of(cls: Any, objective: Any) -> Any:
-        factored.append(1)
-        return of(cls, objective)
 
     def counted_at(self: Any, points: Any, known: Any = None) -> Any:
         made = at(self, points, known)
         solved.append(made is not known)
         return made
 
-    monkeypatch.setattr(DeformedKernel, "of", classmethod(counted_of))
+    counted_of = classmethod(lambda cls, objective: factored.append(1) or of(cls, objective))
+    monkeypatch.setattr(DeformedKernel, "of", counted_of)
     monkeypatch.setattr(DeformedKernel, "at", counted_at)
     estimator = LapSVC(graph=KNNGraph(5))
     refits, prepared, (_, _, other, _) = refits_of(estimator)
@@ -512,17 +510,8 @@ def test_one_factorisation_serves_all(monkeypatch: pytest.MonkeyPatch) -> None:
     assert sum(solved) == 2  # the labels of the fit, and the others at once
 
 
-def test_every_family_is_tried_with_weights_and_repeated_rows() -> None:
-    """What the shared data of this file hold: the tests above would miss them silently."""
-    for estimator in REFITS.values():
-        X, y, _, weights = data_for(estimator)
-        assert (X[10] == X[11]).all()
-        assert np.ptp(weights) > 0
-        assert is_classifier(estimator) or np.isnan(y).any()
-
-
 @pytest.mark.parametrize("random_state", [0, np.random.RandomState(0)])
-def test_threads_share_what_is_left_out_of_low_density(
+def test_low_density_refits_share_threads(
     random_state: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A generator is drawn from in the order of the labels: its fits stay in one thread."""
@@ -549,28 +538,18 @@ def test_threads_share_what_is_left_out_of_low_density(
 # ---- embedded regression -----------------------------------------------------------------------
 
 
-def check_left_out(estimator: Any, prepared: Any, rtol: float) -> None:
-    found = estimator._refits(prepared).left_out()
-    rows = np.flatnonzero(removable(prepared, estimator._regression))
-    np.testing.assert_array_equal(np.flatnonzero(~np.isnan(found).any(axis=1)), rows)
-    for i in rows:
-        expected = solve(estimator, without(prepared, i)).values
-        atol = rtol * max(1.0, np.abs(expected).max())
-        np.testing.assert_allclose(found[i], expected[prepared.problem.index[i]], atol=atol)
-
-
 @pytest.mark.parametrize("cls", [LapERLSClassifier, LapERLSRegressor])
-def test_weights_are_cut_off_alike_with_and_without_an_observation(cls: Any) -> None:
+def test_refits_limit_weights_like_the_fit(cls: Any) -> None:
     """At 1e8 times the larger of C and mu, whatever the other weights are."""
     estimator = cls(C=1e-6, mu=1e-6, lam=1.0)
     X, y, _, _ = data_for(estimator)
     weights = 10.0 ** np.random.default_rng(5).uniform(-6, 6, len(y))
     prepared = prepare(estimator, X, y, weights)
     assert prepared.problem.weights.max() > 1e8 * 1e-6
-    check_left_out(estimator, prepared, 1e-7)
+    check_left_out(estimator._refits(prepared), 1e-7)
 
 
-def test_the_only_label_of_a_component() -> None:
+def test_left_out_values_of_the_only_label_of_a_component() -> None:
     """The kernel alone holds what is left there (errata E7, E8): a solution, as a fit's is."""
     rng = np.random.default_rng(0)
     X = np.concatenate([rng.standard_normal((20, 2)), rng.standard_normal((10, 2)) + 8])
@@ -584,10 +563,10 @@ def test_the_only_label_of_a_component() -> None:
                 prepared = prepare(estimator, X, y)
                 assert prepared.eigenpairs is not None
                 assert prepared.eigenpairs.n_components == 2
-                check_left_out(estimator, prepared, 1e-7)
+                check_left_out(estimator._refits(prepared), 1e-7)
 
 
-def test_one_elimination_serves_all(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_refits_share_one_elimination(monkeypatch: pytest.MonkeyPatch) -> None:
     eliminated: list[str] = []
     for cls in (DenseSystem, FeatureSystem):
 
@@ -609,7 +588,7 @@ def test_one_elimination_serves_all(monkeypatch: pytest.MonkeyPatch) -> None:
     assert eliminated == ["DenseSystem", "FeatureSystem"]
 
 
-def test_methods_that_know_the_labels_are_run_again() -> None:
+def test_methods_that_depend_on_labels_are_run_again() -> None:
     for estimator in (LapESVR(), LapERLSRegressor(n_eigenvectors=None, space=Landmarks(5))):
         estimator = clone(estimator)
         X, y, _, _ = data_for(estimator)
@@ -618,7 +597,7 @@ def test_methods_that_know_the_labels_are_run_again() -> None:
         assert type(estimator._refits(prepared)) is kind
 
 
-def test_answers_that_are_no_numbers_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rejects_solutions_that_are_not_finite(monkeypatch: pytest.MonkeyPatch) -> None:
     estimator = LapERLSRegressor()
     X, y, _, _ = data_for(estimator)
     prepared = prepare(estimator, X, y)
