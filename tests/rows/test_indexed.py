@@ -1,4 +1,4 @@
-"""Rows as scikit-learn asks for them: a length, rows by number, an array of all."""
+"""Indexing of rows, and their use by scikit-learn."""
 
 from __future__ import annotations
 

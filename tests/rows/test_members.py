@@ -1,4 +1,4 @@
-"""Every member of `FORMATS`: what the values are, in which blocks, and what happens to files."""
+"""Every member of `FORMATS`: values, blocks, changed files and errors."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ AMOUNTS = {
 }  # fmt: skip
 NO_AMOUNTS = {
     # 1,5 would be 15 if commas were removed, and thousands do not begin with 0.
-    ".": ["1,5", "1,234,56", "1_0", "abc", "€", "5 kg net weight", "--5", "", "0,661", "-0,661"],
+    ".": ["1,5", "1,234,56", "1_0", "abc", "€", "5 kg net weight", "€5 kg", "--5", "", "0,661"],
     ",": ["12.34", "1.23,4", "1.234 567", "03.04.2020", "0.661", "+0.661 €", "00.661"],
 }
 

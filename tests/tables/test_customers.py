@@ -1,4 +1,4 @@
-"""Tables as companies have them: what is made of each column, in all formats, and for new rows."""
+"""A table of customers in all formats: treatment of its columns, new rows and damaged files."""
 
 from __future__ import annotations
 

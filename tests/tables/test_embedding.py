@@ -1,4 +1,4 @@
-"""Vectors of texts: each text once, errors that name the row, and what is kept of them."""
+"""Vectors of texts: calls of the encoder, errors that name the row, and the cache."""
 
 from __future__ import annotations
 

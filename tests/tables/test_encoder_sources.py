@@ -1,4 +1,4 @@
-"""Encoders by name: what is imported, and what is said of what cannot be."""
+"""Encoders by name: imports, digests and errors."""
 
 from __future__ import annotations
 

@@ -32,6 +32,7 @@ STRICT: dict[str, tuple[Any, ...]] = {
     "latin-1": ("x,y\n1,a\n2,\xe9\n".encode("latin-1"), r"line 3 is not UTF-8 text"),
     "short line": ("x,z,y\n1,2,a\n1,2\n",
         r"line 3 has 2 fields, .* names 3 columns\. An empty cell needs its ','"),
+    "short first line": ("x,z,y\n1,2\n", r"line 2 has 2 fields.*, or take the line out\.$"),
     "long line": ("x,y\n1,a\n1,2,b\n", r"line 3 has 3 fields, .* Put cells that contain ',' "),
     "open quote": ('x,y\n1,"a\n2,b\n', r"line 3 is not valid CSV.*quotes"),
     "repeated names": ("x,x,y\n1,2,a\n", r"column name 'x' occurs more than once"),

@@ -58,6 +58,8 @@ _MIXED = [[{5: "k.A.", 6: "1.234,5"}.get(i, row[0]), *row[1:]] for i, row in enu
 _WITH_BLANKS = [_HEAD, *_BODY[:12], [None, None, None], *_BODY[12:], [None, " ", None]]
 _WHOLE = [[100 + i, i % 7, (1.0 + i % 2) if i < 9 else None] for i in range(30)]
 _PRICES = [1.091 + 0.31 * i for i in range(30)]  # of three digits: 1.401 would be 1401
+_ROUNDED = [round(x, 3) for x in _PRICES]
+_CERTAIN = zip(_ROUNDED[::-1], [*_ROUNDED[:12], *[None] * 18], _ROUNDED, _ROUNDED, strict=True)
 
 
 def sheets(path: Path) -> None:
@@ -87,6 +89,11 @@ FILES: dict[str, tuple[Any, dict[str, Any], dict[str, Any]]] = {
     "few rows": ("id,y\n1,a\n2,b\n3,\n2,b\n3,a\n", {}, {"remarks": (), "y": ["a", "b", ""]}),
     "separator": ("id;x, in mm, wet;z, in mm, wet;kind\n" + _CELLS.replace(",", ";"),
         _OPTIONS | {"separator": ";"}, _FOUND | {"names": ("x, in mm, wet", "z, in mm, wet")}),
+    "separator of Excel beside commas": (
+        "sep=;\nid;x, in mm, wet;z, in mm, wet;kind\n" + _CELLS.replace(",", ";"), _OPTIONS,
+        _FOUND | {"names": ("x, in mm, wet", "z, in mm, wet")}),
+    "formula of a quote": ('id,x,y\n="a""b",1.5,p\n="c",2.5,q\n="d",0.5,\n', {"id": "id"},
+        {"ids": ['a"b', "c", "d"]}),
     "formulas of texts": ('="id",x,code,="kind"\n' + _FORMULAS, _OPTIONS,
         {"n": 9, "ids": ["r0", "r1"], "y": ["a", "b", "a", "b", "a", "b", "", "", ""],
          "X": [(0.25, "000"), (1.25, "001"), (2.25, "002"), (3.25, "000")]}),
@@ -127,6 +134,20 @@ FILES: dict[str, tuple[Any, dict[str, Any], dict[str, Any]]] = {
         {"regression": True, "truth": "t", "layout": ("e", "n")},
         {"y": [np.nan, 1101.5, np.nan, 1103.5], "labeled": [False, True] * 15,
          "truth": [1000.5, 1001.5], "layout": [[0.5, 0], [1.5, 1]]}),
+    **{
+        f"decimal marks of {first} and {second}, {options}": (
+            f"x;y\n{first};a\n{second};b\n{first};\n", options,
+            {"dialect": Dialect(";", mark, "utf-8")})
+        for first, second, options, mark in [
+            ("1.5", "2.25", {}, "."),  # Python reads them, so their marks are points
+            ("1,5", "2,25", {}, ","),
+            ("1", "2", {}, ","),  # usual beside semicolons
+            ("1", "2", {"decimal": "."}, "."),
+            ("1.5", "2.25", {"strict": True}, "."),
+        ]
+    },
+    "byte order mark": ("\ufeffx,y\n1,a\n2,b\n1,\n", {},
+        {"dialect": Dialect(",", ".", "utf-8-sig")}),
     "blanks of no width": ("x,y\n" + rows("{a}.5,{y}\u200b"), {},
         {"y": ["a", "b", "a", "b", "a", "b", "a", "b", "a", "", ""]}),
     "underscores": ("x,y\n1_0,a\n2_0,b\n1_0,\n2_0,\n", {}, {"kinds": ("categorical",)}),
@@ -153,6 +174,9 @@ FILES: dict[str, tuple[Any, dict[str, Any], dict[str, Any]]] = {
         [{5: np.nan, 6: 1234.5}.get(i, x), i % 4] for i, x in enumerate(_NUMBERS)]}),
     "whole numbers.xlsx": ([["k", "x", "y"], *_WHOLE], {"id": "k"},
         {"ids": ["100", "101"], "y": [1, 2, 1]}),
+    "targets.xlsx": ([["price", "y", "t", "m"], *_CERTAIN],
+        {"truth": "t", "layout": ("m", "t"), "regression": True},
+        {"y": _ROUNDED[:12], "truth": _ROUNDED, "layout": [[x, x] for x in _ROUNDED]}),
     "sheets.xlsx": (sheets, {}, {"n": 30,
         "remarks": ("the sheet 'S2' was read; --sheet NAME reads another: 'S3'",)}),
     "sheet.xlsx": (sheets, {"sheet": "S3"}, {"n": 20, "remarks": ()}),
@@ -254,39 +278,12 @@ def test_numbers_of_the_format_are_certain(tmp_path: Path, decimal: str, suffix:
     np.testing.assert_array_equal(again.X, table.X)
 
 
-def test_targets_and_truth_of_the_format_are_certain(tmp_path: Path) -> None:
-    known = [round(x, 3) for x in _PRICES]
-    cells = zip(known[::-1], [*known[:12], *[None] * 18], known, known, strict=True)
-    path = write(tmp_path / "t.xlsx", [["price", "y", "t", "m"], *cells])
-    table = read(path, truth="t", layout=("m", "t"), regression=True)
-    np.testing.assert_array_equal(table.y[:12], known[:12])
-    np.testing.assert_array_equal(table.truth, known)
-    np.testing.assert_array_equal(table.layout, np.column_stack([known, known]))
-
-
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64])
 def test_minus_one_marks_rows_of_an_array(tmp_path: Path, dtype: type) -> None:
     y = np.array([0, 1, -1, -1, 1, 0], dtype=dtype)
     path = write(tmp_path / "X.npy", np.arange(12.0).reshape(6, 2))
     table = read(path, label=None, labels_file=write(tmp_path / "y.npy", y))
     assert table.labeled.tolist() == (y != -1).tolist()
-
-
-@pytest.mark.parametrize(
-    ("cells", "options", "mark"),
-    [
-        (("1.5", "2.25"), {}, "."),  # Python reads them, so their marks are points
-        (("1,5", "2,25"), {}, ","),
-        (("1", "2"), {}, ","),  # usual beside semicolons
-        (("1", "2"), {"decimal": "."}, "."),
-        (("1.5", "2.25"), {"strict": True}, "."),
-    ],
-)
-def test_new_files_have_the_decimal_marks_of_the_table(
-    tmp_path: Path, cells: tuple[str, str], options: dict[str, Any], mark: str
-) -> None:
-    path = write(tmp_path / "t.csv", "x;y\n{0};a\n{1};b\n{0};\n".format(*cells))
-    assert read(path, **options).dialect == Dialect(";", mark, "utf-8")
 
 
 def test_a_long_cell_is_read(tmp_path: Path) -> None:

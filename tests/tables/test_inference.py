@@ -67,6 +67,7 @@ def read(texts: list[str], **defaults: Any) -> list[Any]:
         ("28,17|2.500|7", {"decimal": ".", "fixed": True}, [28.17, 2500, 7]),
         ("2.500|7", {"decimal": ",", "fixed": True}, [2500, 7]),
         ("1.5|2,5|2.500", {"decimal": ",", "fixed": True}, [1.5, 2.5, 2500]),
+        ("1.5|2.5|2,5", {"decimal": ",", "fixed": True}, [1.5, 2.5, 2.5]),
         ("true|FALSE|true", {}, [1, 0, 1]),
         ("5|-|k. A.", {}, [5, np.nan, np.nan]),
         ("5|#NV|unbekannt", {}, [5, np.nan, np.nan]),
@@ -243,8 +244,9 @@ def test_dates_become_days_weekdays_and_hours() -> None:
     around = [f"x ({part}, {axis})" for part in ("weekday", "hour") for axis in ("cos", "sin")]
     assert reading.names == ("x (days)", *around)
     np.testing.assert_allclose(features[0], [0.25, 1.75, 6.25, np.nan])
-    # Sunday is as near to Monday as Tuesday is.
+    # Monday comes first, and Sunday is as near to it as Tuesday is.
     week = np.column_stack(features[1:3])
+    np.testing.assert_allclose(week[0], [1, 0])
     np.testing.assert_allclose(np.linalg.norm(week[2] - week[0]), np.linalg.norm(week[1] - week[0]))
     np.testing.assert_allclose(features[3], [0, 0, 0, np.nan], atol=1e-12)
     np.testing.assert_allclose(features[4], [1, -1, 1, np.nan])
@@ -260,6 +262,7 @@ def test_dates_become_days_weekdays_and_hours() -> None:
         ((".", ""), ["5", "bad", "worse"], [5, np.nan, np.nan], (2, 1, "bad")),
         # 0.125 of a spreadsheet beside "12,5 %" of a CSV file is a hundredth of it.
         ((",", "%"), ["12,5 %", "0", "0.125"], [12.5, 0, np.nan], (1, 2, "0.125")),
+        ((",", "%"), ["12,5 %", "0,125"], [12.5, np.nan], (1, 1, "0,125")),
         ((",", ""), ["12,5 %", "3"], [np.nan, 3], (1, 0, "12,5 %")),
         ((".", ""), ["", "3"], [np.nan, 3], None),
     ],
@@ -292,9 +295,11 @@ def test_columns_of_several_files_are_inferred_as_one() -> None:
 
 def test_leaves_out_types_that_are_neither_number_nor_text() -> None:
     nothing = np.full(3, np.nan), np.empty(0, np.int64), np.empty(0, object)
-    found = infer_leniently("x", Cells(*nothing, "List(Int64)", False), ReadingDefaults())
-    assert isinstance(found, Unusable)
-    assert found.reason == "holds List(Int64)"
+    cells = Cells(*nothing, "List(Int64)", False)
+    for column in (cells, join_cells([cells_of_texts(["1", "2"]), cells])):
+        found = infer_leniently("x", column, ReadingDefaults())
+        assert isinstance(found, Unusable)
+        assert found.reason == "holds List(Int64)"
 
 
 # --- in model files -------------------------------------------------------------------------------
@@ -316,7 +321,8 @@ def test_readings_survive_json_and_damage_is_found(kind: str) -> None:
     reading, wrong = READINGS[kind]
     described = describe_reading(reading)
     assert described["kind"] == kind
-    assert reading_from(described) == reading
+    for given in (reading, replace(reading, missing=None) if kind == "text" else reading):
+        assert reading_from(describe_reading(given)) == given
     wrong |= {"kind": ["code", ["number"]], "column": [3, ["x"]], "more": [1]}
     for key, values in wrong.items():
         for value in values:

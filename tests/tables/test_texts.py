@@ -1,4 +1,4 @@
-"""Free text: which columns are, and the points that they become."""
+"""Free text: points, new rows, and sentences as labels."""
 
 from __future__ import annotations
 
