@@ -24,7 +24,7 @@ from lapwing import (
     LapSVCCV,
 )
 from lapwing.classes.decoding import predict_codes
-from lapwing.estimators import input_checks, laperls_cv, path
+from lapwing.estimators import embedded, input_checks, path
 from lapwing.estimators.path import Scores
 from lapwing.estimators.template import prepare, solve
 from lapwing.exceptions import (
@@ -329,7 +329,7 @@ def test_embedded_settings_share_their_parts(monkeypatch: pytest.MonkeyPatch, sp
     counts = Counts(monkeypatch)
     counts.watch(DenseSystem if space is None else FeatureSystem, "eliminate")
     counts.watch(KNNGraph, "affinity")
-    counts.watch(laperls_cv, "smallest_eigenpairs")
+    counts.watch(embedded, "smallest_eigenpairs")
     counts.watch(SpectralPath, "_kernel")
     graphs = [KNNGraph(5), KNNGraph(5, power=1), KNNGraph(7)]
     grid = SPECTRAL | {"gammas": ["scale", 1.0], "graphs": graphs, "lams": np.logspace(0, 6, 7)}
