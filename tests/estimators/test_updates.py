@@ -396,6 +396,20 @@ def test_suggests_uncertain_rows_first() -> None:
         assert 30 <= estimator.fit(X, y).suggest()[0] < 60
 
 
+def test_suggestions_are_weighted_by_uncertainty() -> None:
+    X, y, _ = clusters()
+    model = LapRLSClassifier(updatable=True).fit(X, y)
+    f = np.sort(model.decision_function(X), axis=1)
+    unsure = np.clip(1 - (f[:, -1] - f[:, -2]) / 2, 0, 1)
+    laplacian, ones = build_laplacian(default_graph(X, regression=False), X), np.ones(60)
+    given = design_of(laplacian), np.flatnonzero(y >= 0), 5
+    expected, by_graph = (
+        most_informative(*given, weights, y < 0, ones, laplacian.affinity).tolist()
+        for weights in (unsure, ones)
+    )
+    assert model.suggest(5).tolist() == expected != by_graph
+
+
 def test_suggests_distinct_unlabelled_rows() -> None:
     X, y, truth = clusters()
     few = np.where(np.arange(60) < 57, truth, -1)

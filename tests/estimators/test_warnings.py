@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -207,13 +208,26 @@ def test_does_not_warn_about_short_fits(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 @pytest.mark.parametrize(
-    ("n_iter", "advice"), [(50, r"Raise max_iter or tol"), (12, r"\. Raise tol, ")]
+    ("status", "n_iter", "optimality", "precise", "message"),
+    [
+        (Status.MAX_ITER, 50, 0.1, 1e-3, r"in 50 iterations.*\. Raise max_iter or tol, or use C\."),
+        (Status.MAX_ITER, 12, 0.1, 1e-3, r"\. Raise tol, or use C\."),
+        (Status.PRECISION, 12, np.nan, 1e-3, r"limited by rounding .*\. Use X as float64, or C\."),
+        (Status.CONVERGED, 12, 5e-3, 1e-3, r"limited by rounding errors .* of 5\.0e-03"),
+        (Status.CONVERGED, 12, 5e-3, 1e-2, None),
+        (Status.CONVERGED, 12, 5e-4, 1e-3, None),
+        (Status.EARLY, 12, 0.1, 1e-3, None),
+        (Status.CALLBACK, 12, 0.1, 1e-3, None),
+    ],
 )
-def test_advises_more_iterations_only_if_all_were_used(n_iter: int, advice: str) -> None:
-    result = Result(None, np.zeros(1), np.full(1, 0.1), n_iter, Status.MAX_ITER)
-    with pytest.warns(ConvergenceWarning, match=advice):
+def test_convergence_warnings(
+    status: Status, n_iter: int, optimality: float, precise: float, message: str | None
+) -> None:
+    result = Result(None, np.zeros(1), np.full(1, optimality), n_iter, status)
+    dtype = np.dtype(np.float32)
+    with nullcontext() if message is None else pytest.warns(ConvergenceWarning, match=message):
         diagnostics.warn_convergence(
-            "L-BFGS", result, Settings(1e-4, 50), np.dtype(np.float64), "a smaller C"
+            "L-BFGS", result, Settings(1e-4, 50), dtype, "C", precise=precise
         )
 
 
