@@ -1,4 +1,4 @@
-"""BalancedGraphClassifier: volumes, methods, new points, warnings and what is refused."""
+"""BalancedGraphClassifier: volumes, methods, new points, warnings and errors."""
 
 from __future__ import annotations
 
@@ -335,7 +335,7 @@ def test_all_rows_labelled_and_few_points() -> None:
     assert_array_equal(model.transduction_, [0, 0, 1, 1])
 
 
-# ---- what is refused -----------------------------------------------------------------------------
+# ---- errors --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

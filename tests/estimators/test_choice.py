@@ -1,4 +1,4 @@
-"""Which solver is taken, and that they agree."""
+"""Choice of the solver, and agreement of all solvers."""
 
 from __future__ import annotations
 

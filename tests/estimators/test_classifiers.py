@@ -1,4 +1,4 @@
-"""What all classifiers share: volumes that are held to a prior, and probabilities."""
+"""Class priors and probabilities of all classifiers."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def test_early_stopping_ignores_the_prior(stopping: str) -> None:
     assert np.abs(counts(held.transduction_, 3) - [96, 12, 12]).max() <= 1
 
 
-# --- what is refused, and what is warned of -----------------------------------------------------
+# --- errors and warnings of priors --------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

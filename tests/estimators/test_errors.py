@@ -1,4 +1,4 @@
-"""Bad input: every error names the parameter, the value and what to do; warnings cause and cure."""
+"""Invalid input: errors with parameter, value and cure; warnings with cause and cure."""
 
 from __future__ import annotations
 

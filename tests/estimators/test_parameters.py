@@ -1,4 +1,4 @@
-"""Parameters out of range: every estimator refuses them, by name, value and what is wanted."""
+"""Errors of parameters: name, value and allowed values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Prepare once, solve many times: as fits from scratch, without a second kernel or graph."""
+"""Problems that are prepared once and solved many times equal new fits."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def test_precomputed_kernels(estimator: Any) -> None:
     check_relabeled(estimator.set_params(graph=KNNGraph(5).affinity(X)), rbf_kernel(X), *labels)
 
 
-# --- nothing is made again ------------------------------------------------------------------------
+# --- shared computations --------------------------------------------------------------------------
 
 
 @contextmanager

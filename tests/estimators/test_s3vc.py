@@ -1,8 +1,7 @@
-"""S3VC: balance, identities between kernels and spaces, the objective written out, bad input.
+"""S3VC: balance, objective, equivalent kernels and spaces, invalid input, warnings.
 
-What the estimator says is checked against its documented objective, recomputed here in dense NumPy
-from the fitted attributes, and against supervised SVMs of scikit-learn where the two coincide. The
-numerics have tests of their own.
+Fits are compared with the documented objective, computed in dense NumPy from the fitted attributes,
+and with supervised SVMs of scikit-learn where the two coincide. Solvers have tests of their own.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The estimators as scikit-learn's citizens: its checks, meta-estimators, frames, callbacks."""
+"""Compatibility with scikit-learn: its checks, meta-estimators, frames, callbacks."""
 
 from __future__ import annotations
 
@@ -482,7 +482,7 @@ def test_progress_bar_shows_a_grid_search() -> None:
     )
 
 
-# ---- the first thing a stranger does -----------------------------------------------------------
+# ---- a first example ---------------------------------------------------------------------------
 
 
 @pytest.mark.filterwarnings("ignore::lapwing.exceptions.UnlabeledComponentWarning")

@@ -1,4 +1,4 @@
-"""Labels that come after the fit: as a fit to all of them."""
+"""Updates: added labels, suggested rows, suspicious labels."""
 
 from __future__ import annotations
 
@@ -310,7 +310,7 @@ def test_updates_need_an_updatable_fit_in_memory(method: str) -> None:
             getattr(other, method)()
 
 
-# --- which rows to ask for ------------------------------------------------------------------------
+# --- suggested rows -------------------------------------------------------------------------------
 
 
 def prior_of(X: Any, k: int = 40) -> Any:
@@ -481,7 +481,7 @@ def test_warns_if_all_candidates_are_equal() -> None:
         model.suggest(2)
 
 
-# --- which labels to doubt ------------------------------------------------------------------------
+# --- suspicious labels ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -532,7 +532,7 @@ def test_small_work_runs_on_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     assert seen[-1] == ("evaluate", {2})
 
 
-# --- how rows were chosen -------------------------------------------------------------------------
+# --- labels of suggested rows------------------------------------------------------------------------
 
 
 def test_warns_about_labels_of_suggested_rows() -> None:

@@ -1,4 +1,4 @@
-"""Warnings: of answers that are constant but for rounding, and of fits that take long."""
+"""Warnings about constant solutions, long fits and convergence."""
 
 from __future__ import annotations
 
