@@ -142,7 +142,7 @@ def test_early_stopping_ignores_the_prior(stopping: str) -> None:
     assert np.abs(counts(held.transduction_, 3) - [96, 12, 12]).max() <= 1
 
 
-# --- errors and warnings of priors --------------------------------------------------------------
+# --- errors and warnings of priors ----------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -535,7 +535,7 @@ def test_low_density_refits_share_threads(
     assert np.isnan(found[4:]).all()
 
 
-# ---- embedded regression -----------------------------------------------------------------------
+# ---- embedded regression -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("cls", [LapERLSClassifier, LapERLSRegressor])

@@ -60,7 +60,7 @@ REGRESSORS = [known for known in EVERY_REGRESSOR if issubclass(known, ManifoldEs
 ESTIMATORS = [*CLASSIFIERS, *REGRESSORS]
 
 
-# ---- scikit-learn's own checks -----------------------------------------------------------------
+# ---- scikit-learn's own checks -------------------------------------------------------------------
 
 # The full grids of the estimators that choose take the same ways many times; and how points and
 # labels are read does not hang on the method of a descent.
@@ -201,7 +201,7 @@ def test_passes_checks_of_scikit_learn(estimator: Any, check: Callable[[Any], No
     check(estimator)
 
 
-# ---- data --------------------------------------------------------------------------------------
+# ---- data ----------------------------------------------------------------------------------------
 
 
 def labeled_points(n: int = 80, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -235,7 +235,7 @@ def fitted(estimator: type) -> Any:
     return quick(estimator).fit(*data(estimator))
 
 
-# ---- parameters --------------------------------------------------------------------------------
+# ---- parameters ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)
@@ -278,7 +278,7 @@ def test_tags(estimator: type) -> None:
     assert get_tags(estimator("precomputed")).input_tags.pairwise
 
 
-# ---- meta-estimators ---------------------------------------------------------------------------
+# ---- meta-estimators -----------------------------------------------------------------------------
 
 
 @pytest.mark.filterwarnings("ignore::lapwing.exceptions.UnlabeledComponentWarning")
@@ -353,7 +353,7 @@ def close(actual: Any, expected: Any) -> None:
     np.testing.assert_allclose(actual, expected, atol=1e-7)
 
 
-# ---- frames ------------------------------------------------------------------------------------
+# ---- frames --------------------------------------------------------------------------------------
 
 NAMES = ["length", "width", "height", "mass"]
 FRAMES: dict[str, Callable[[np.ndarray], Any]] = {
@@ -400,7 +400,7 @@ def test_frames_of_other_types_and_series_of_weights() -> None:
     assert LapSVC().fit(small, y).decision_function(small).dtype == np.float32
 
 
-# ---- callbacks ---------------------------------------------------------------------------------
+# ---- callbacks -----------------------------------------------------------------------------------
 
 
 STAGES: list[tuple[Any, list[tuple[str, int | None]]]] = [
@@ -482,7 +482,7 @@ def test_progress_bar_shows_a_grid_search() -> None:
     )
 
 
-# ---- a first example ---------------------------------------------------------------------------
+# ---- a first example -----------------------------------------------------------------------------
 
 
 @pytest.mark.filterwarnings("ignore::lapwing.exceptions.UnlabeledComponentWarning")

@@ -532,7 +532,7 @@ def test_small_work_runs_on_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     assert seen[-1] == ("evaluate", {2})
 
 
-# --- labels of suggested rows------------------------------------------------------------------------
+# --- labels of suggested rows ---------------------------------------------------------------------
 
 
 def test_warns_about_labels_of_suggested_rows() -> None:
