@@ -24,6 +24,7 @@ from lapwing.dask._data import (
     by_chunks,
     check_two_dimensions,
     chunks_of,
+    delayed,
     heights,
     is_array,
     read_labels,
@@ -127,7 +128,46 @@ class DaskEstimator(BaseEstimator):
         return parameters
 
     def _predicted(self, method: str, X: Any, like: Array) -> Any:
-        return predictions(self.to_local(), method, X, like)
+        """Apply a method of the local estimator to the chunks of X, as a lazy Dask array.
+
+        The model is one key of the task graph, so it is sent once, and again if its worker dies.
+
+        Parameters
+        ----------
+        method : str
+            Name of the method.
+        X : Dask array or frame
+            Points.
+        like : ndarray
+            Array without rows, of the type and further dimensions of the result.
+        """
+        model, chunks = self.to_local(), chunks_of(X, "X")
+        check_two_dimensions(X)
+        width = int(X.shape[1])
+        if width != model.n_features_in_:
+            raise ValueError(
+                f"X has {width} features, but {type(model).__name__} is expecting "
+                f"{model.n_features_in_} features as input."
+            )
+        sizes = X.chunks[0] if is_array(X) else [np.nan] * len(chunks)
+        shared, answer = delayed(model), delayed(_answer)
+        return _array([answer(shared, method, chunk, like) for chunk in chunks], sizes, like)
+
+    def _score_chunks(self, task: Callable[..., Any], X: Any, y: Any) -> Array:
+        """Apply a task to each chunk of X that has labels, and to these labels."""
+        model, task = delayed(self.to_local()), delayed(task)
+        with Session.of(self.client) as session:
+            chunks = chunks_of(X, "X")
+            sizes = heights(session, X, chunks)
+            pieces = zip(chunks, sizes, _pieces(session, y, sizes), strict=True)
+            # One task graph, instead of futures of chunks that would be kept after prediction.
+            tasks = [
+                task(model, chunk, rows, labels)
+                for chunk, size, (rows, labels) in pieces
+                if (size if rows is None else len(rows))
+            ]
+            _check_labeled(len(tasks), 1)
+            return np.array(session.gather(session.compute(tasks)))
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "intercept_")
@@ -230,9 +270,9 @@ class DaskClassifier(DaskEstimator):
         ValueError
             If X and y do not match, or no row is labelled.
         """
-        check_is_fitted(self)
-        with Session.of(self.client) as session:
-            return accuracy_of(session, self.to_local(), X, y)
+        n, right = self._score_chunks(_count_right, X, y).T
+        _check_labeled(int(n.sum()), 1)
+        return float(right.sum() / n.sum())
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -297,9 +337,12 @@ class DaskRegressor(DaskEstimator):
         ValueError
             If X and y do not match, or fewer than two rows are labelled.
         """
-        check_is_fitted(self)
-        with Session.of(self.client) as session:
-            return determination_of(session, self.to_local(), X, y)
+        n, means, variations, squares = self._score_chunks(_moments, X, y).T
+        _check_labeled(int(n.sum()), 2)
+        total = variations.sum() + n @ (means - np.average(means, weights=n)) ** 2
+        if total == 0:  # as in scikit-learn
+            return float(squares.sum() == 0)
+        return float(1 - squares.sum() / total)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -327,38 +370,8 @@ def lazy_blocks(values: RowBlocks, task: Callable[[Array], Array], like: Array) 
     like : ndarray
         Array without rows, of the type and further dimensions of the result.
     """
-    delayed = require("dask", extra="dask", purpose="lapwing.dask").delayed(task, pure=False)
-    return _array([delayed(part) for part in values.parts], values.sizes, like)
-
-
-def predictions(model: Any, method: str, X: Any, like: Array) -> Any:
-    """Apply a method of a fitted estimator to the chunks of X, as a lazy Dask array.
-
-    The model is one key of the task graph, so it is sent once, and again if its worker dies.
-
-    Parameters
-    ----------
-    model : estimator
-        Fitted in memory.
-    method : str
-        Name of its method.
-    X : Dask array or frame
-        Points.
-    like : ndarray
-        Array without rows, of the type and further dimensions of the result.
-    """
-    dask = require("dask", extra="dask", purpose="lapwing.dask")
-    chunks = chunks_of(X, "X")
-    check_two_dimensions(X)
-    width = int(X.shape[1])
-    if width != model.n_features_in_:
-        raise ValueError(
-            f"X has {width} features, but {type(model).__name__} is expecting "
-            f"{model.n_features_in_} features as input."
-        )
-    sizes = X.chunks[0] if is_array(X) else [np.nan] * len(chunks)
-    shared, task = dask.delayed(model, pure=False), dask.delayed(_answer, pure=False)
-    return _array([task(shared, method, chunk, like) for chunk in chunks], sizes, like)
+    answer = delayed(task)
+    return _array([answer(part) for part in values.parts], values.sizes, like)
 
 
 def _answer(model: Any, method: str, chunk: Any, like: Array) -> Array:
@@ -381,61 +394,12 @@ def _array(parts: list[Any], sizes: Any, like: Array) -> Any:
     return array.Array(graph, name, chunks, meta=like)
 
 
-def accuracy_of(session: Session, model: Any, X: Any, y: Any) -> float:
-    """Compute the accuracy of a fitted classifier on the labelled rows.
-
-    Parameters
-    ----------
-    session : Session
-    model : classifier
-        Estimator for points in memory.
-    X : Dask array or frame
-    y : Dask array or series, array-like, or table (row, label)
-
-    Raises
-    ------
-    ValueError
-        If X and y do not match, or no row is labelled.
-    """
-    found = np.array(_each_chunk(session, _count_right, model, X, y))
-    _check_labeled(int(found[:, 0].sum()), 1)
-    return float(found[:, 1].sum() / found[:, 0].sum())
-
-
-def determination_of(session: Session, model: Any, X: Any, y: Any) -> float:
-    """Compute R^2 of a fitted regressor on the labelled rows; see `accuracy_of`."""
-    n, means, variations, squares = np.array(_each_chunk(session, _moments, model, X, y)).T
-    _check_labeled(int(n.sum()), 2)
-    total = variations.sum() + n @ (means - np.average(means, weights=n)) ** 2
-    if total == 0:  # as in scikit-learn
-        return float(squares.sum() == 0)
-    return float(1 - squares.sum() / total)
-
-
 def _check_labeled(n: int, least: int) -> None:
     if n < least:
         raise ValueError(
             f"score needs at least {least} labelled {'row' if least == 1 else 'rows'}, and y has "
             f"{n}. Give rows whose labels are known."
         )
-
-
-def _each_chunk(session: Session, task: Callable[..., Any], model: Any, X: Any, y: Any) -> Any:
-    """Apply a task to each chunk of X that has labels, and to these labels."""
-    dask = require("dask", extra="dask", purpose="lapwing.dask")
-    chunks = chunks_of(X, "X")
-    sizes = heights(session, X, chunks)
-    shared, delayed = dask.delayed(model, pure=False), dask.delayed(task, pure=False)
-    # One task graph instead of futures of the chunks, so that no chunk is kept after prediction.
-    tasks = [
-        delayed(shared, chunk, rows, labels)
-        for chunk, size, (rows, labels) in zip(
-            chunks, sizes, _pieces(session, y, sizes), strict=True
-        )
-        if (size if rows is None else len(rows))
-    ]
-    _check_labeled(len(tasks), 1)
-    return session.gather(session.compute(tasks))
 
 
 def _pieces(session: Session, y: Any, sizes: list[int]) -> Iterator[tuple[Array | None, Any]]:

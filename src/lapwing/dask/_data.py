@@ -94,6 +94,11 @@ def is_array(X: Any) -> bool:
     return is_collection(X) and hasattr(X, "chunks") and hasattr(X, "numblocks")
 
 
+def delayed(value: Any) -> Any:
+    """Return a delayed function, or a value that is one key of task graphs."""
+    return require("dask", extra="dask", purpose="lapwing.dask").delayed(value, pure=False)
+
+
 def chunks_of(X: Any, name: str) -> list[Any]:
     """Return the chunks of an array or a frame as delayed objects.
 
@@ -366,7 +371,7 @@ def heights(session: Session, X: Any, chunks: list[Any]) -> list[int]:
     """Return the numbers of rows of the chunks of an array, a frame or a series."""
     if is_array(X) and not np.isnan(X.chunks[0]).any():
         return [int(size) for size in X.chunks[0]]
-    height = require("dask", extra="dask", purpose="lapwing.dask").delayed(_height, pure=False)
+    height = delayed(_height)
     return session.gather(session.compute([height(chunk) for chunk in chunks]))
 
 
@@ -401,8 +406,7 @@ def by_chunks(session: Session, column: Any, name: str, sizes: Sequence[int]) ->
     held = heights(session, column, columns)
     starts = np.cumsum([0, *held])
     _check_length(name, starts[-1], ends[-1])
-    stacked = require("dask", extra="dask", purpose="lapwing.dask").delayed(_stacked, pure=False)
-    found = []
+    stacked, found = delayed(_stacked), []
     for start, stop in pairwise(ends):
         first = np.searchsorted(starts, start, side="right") - 1
         last = np.searchsorted(starts, stop, side="left")
