@@ -222,7 +222,7 @@ def test_an_answer_that_loses_a_class_is_judged_by_labels_alone(
 ) -> None:
     """That it is repeated from any labels says nothing of it."""
     # The prior only makes such an answer here: nobody has told it.
-    monkeypatch.setattr("lapwing.model_selection.evidence.given_sizes", lambda *_: None)
+    monkeypatch.setattr("lapwing.model_selection.evidence.given_sizes", lambda *_, **__: None)
     X, y, _ = clouds(n_labels=3)
     y[np.flatnonzero(y == 1)[1:]] = -1  # one label, which cannot be left out
     flooded = Candidate("flooded", LapSVC(gamma_I=0, class_prior=[0.99, 0.01]), LABELS_ALONE)
