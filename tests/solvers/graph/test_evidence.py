@@ -12,6 +12,7 @@ from scipy.optimize import minimize
 from lapwing.objectives.volumes import VolumeProblem
 from lapwing.solvers.graph.evidence import (
     LeftOut,
+    adjusted_count,
     chance_cut,
     count_left_out,
     left_out_miss,
@@ -56,6 +57,25 @@ def test_left_out_labels_of_another_class_indicate_a_larger_class() -> None:
     ]
     # Six in ten of the first class are half of all points: it has 5/6 of them.
     assert shares[int(np.argmax(told))] == pytest.approx(5 / 6, abs=0.06)
+
+
+@pytest.mark.parametrize(
+    ("counts", "predicted", "second"),
+    [
+        ([[600, 400], [100, 900]], 0.5, 0.2),  # 0.2 x 0.9 + 0.8 x 0.4
+        ([[600, 400], [100, 900]], 0.1, 0.0),  # fewer than the errors of the first class
+        ([[600, 400], [100, 900]], 0.99, 1.0),
+        ([[1, 2], [1, 2]], 0.3, 0.3),  # predictions that do not depend on the class
+        ([[0, 0], [1, 9]], 0.5, None),  # 0.5 x 0.9 + 0.5 x 0.5 without labels of the first class
+    ],
+)
+def test_adjusted_count(counts: list[list[int]], predicted: float, second: float | None) -> None:
+    left_out = LeftOut(np.array(counts, float), np.array([1 - predicted, predicted]), 0)
+    found = adjusted_count(left_out)
+    assert found.sum() == pytest.approx(1)
+    if second is None:
+        second = (predicted - 0.5) / (9.25 / 10.5 - 0.5)  # a quarter of a label in each entry
+    assert found[1] == pytest.approx(second, abs=1e-3)
 
 
 def test_mean_miss_of_true_volumes_is_the_allowance() -> None:

@@ -11,7 +11,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 from lapwing.objectives.volumes import Scale, VolumeProblem, entropy, relative_entropy
 from lapwing.solvers.graph import flow as flow_module
 from lapwing.solvers.graph import partition as partition_module
-from lapwing.solvers.graph.evidence import count_left_out, negative_log_evidence
+from lapwing.solvers.graph.evidence import (
+    LeftOut,
+    adjusted_count,
+    count_left_out,
+    negative_log_evidence,
+)
 from lapwing.solvers.graph.flow import Candidate, Descent, descend, flow
 from lapwing.solvers.graph.linear import laplace
 from lapwing.solvers.graph.partition import side_by_side
@@ -49,7 +54,7 @@ def test_shares_are_averaged_over_candidates_by_likelihood() -> None:
     for seed in range(3):
         problem, _ = blob_problem(gap=1.0, seed=seed, labels=3)
         left_out = count_left_out(problem)
-        begun, _ = flow_module._candidates(problem)
+        begun, _ = flow_module._candidates(problem, left_out)
         candidates, nats = flow_module._likeliest_split(problem, begun, left_out)
         ends = [each.path for each in candidates]
         expected = [negative_log_evidence(problem, end.codes, left_out) for end in ends]
@@ -81,10 +86,24 @@ def test_descents_with_the_same_partition_continue_as_one(
 ) -> None:
     problem, codes = blob_problem(gap=9.0, labels=labels)
     monkeypatch.setattr(flow_module, "_SAME", same)
-    found, _ = flow_module._candidates(problem)
+    found, _ = flow_module._candidates(problem, count_left_out(problem))
     assert len(found) == n_descents + (labels > 1)  # and the volumes of harmonic functions
     for each in found:
         assert_array_equal(each.path.codes, codes)
+
+
+@pytest.mark.parametrize(("sizes", "n_candidates"), [((50, 30), 5), ((40, 40, 40), 4)])
+def test_two_classes_have_a_candidate_at_the_adjusted_count(
+    monkeypatch: pytest.MonkeyPatch, sizes: tuple[int, ...], n_candidates: int
+) -> None:
+    problem, _ = blob_problem(sizes, gap=3.0, labels=2)
+    left_out = LeftOut(np.array([[6.0, 4.0], [0.0, 10.0]]), np.array([0.5, 0.5]), 0)
+    monkeypatch.setattr(flow_module, "_SAME", -1.0)
+    found, _ = flow_module._candidates(problem, left_out)
+    assert len(found) == n_candidates
+    if len(sizes) == 2:
+        assert_allclose(found[-1].problem.prior, adjusted_count(left_out), atol=1 / 80)
+        assert_allclose(np.bincount(found[-1].path.codes) / 80, found[-1].problem.prior)
 
 
 def test_only_the_likeliest_candidates_are_split(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -121,13 +121,31 @@ def negative_log_evidence(problem: VolumeProblem, codes: Array, left_out: LeftOu
     return float(np.log(cut) + belief - kept + left_out_miss(left_out, volumes))
 
 
+def adjusted_count(left_out: LeftOut) -> Array:
+    """Estimate the volumes of two classes from the errors of left-out labels: the adjusted count.
+
+    If a fraction `wrong` of the first class and `right` of the second is predicted as the second
+    class, its volume v satisfies v right + (1 - v) wrong = u (Forman 2008, Section 3).
+    """
+    counts = _smoothed(left_out.counts)
+    wrong, right = counts[:, 1] / counts.sum(axis=1)
+    if right <= wrong:
+        return left_out.volumes
+    second = np.clip((left_out.volumes[1] - wrong) / (right - wrong), 0, 1)
+    return np.array([1 - second, second])
+
+
+def _smoothed(counts: Array) -> Array:
+    """Add one label, distributed over all entries, so that no pair of classes is impossible."""
+    return np.asarray(counts + 1 / counts.size)
+
+
 def left_out_miss(left_out: LeftOut, volumes: Array) -> float:
     """Compute the evidence of left-out labels against positive volumes, in nats beyond chance."""
     if not left_out.counts.any():
         return 0.0
     c = len(volumes)
-    # One label is added, distributed over all entries, so that no pair of classes is impossible.
-    counts = left_out.counts + 1 / c**2
+    counts = _smoothed(left_out.counts)
     best = float((counts * np.log(counts / counts.sum(axis=1, keepdims=True))).sum())
     missed = best - table_likelihood(counts, volumes, left_out.volumes)
     return max(missed - (c - 1) / 2, 0.0)

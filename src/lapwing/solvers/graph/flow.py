@@ -17,7 +17,7 @@ cuts through large classes if class sizes differ tenfold. There are therefore se
 descents with the prior from the numbers of labels, started from Poisson learning and from centred
 harmonic functions (they continue as one if they reach the same partition at the coarsest scale); a
 descent with the volumes of Poisson learning as the prior; and, if a class has several labels, the
-volumes of harmonic functions.
+volumes of harmonic functions and, for two classes, the adjusted count of left-out labels.
 
 The candidate with the largest evidence is selected, which depends on its cut, its volumes, the
 labels contradicted by their neighbours and the left-out labels (`lapwing.solvers.graph.evidence`).
@@ -43,7 +43,12 @@ from scipy.special import softmax
 from lapwing._arrays import Array
 from lapwing.classes.balance import balance
 from lapwing.objectives.volumes import Scale, VolumeProblem, entropy, relative_entropy
-from lapwing.solvers.graph.evidence import LeftOut, count_left_out, negative_log_evidence
+from lapwing.solvers.graph.evidence import (
+    LeftOut,
+    adjusted_count,
+    count_left_out,
+    negative_log_evidence,
+)
 from lapwing.solvers.graph.linear import (
     first_codes,
     harmonic,
@@ -63,6 +68,7 @@ from lapwing.solvers.graph.refine import (
     diffused,
     partition_of,
     refine,
+    share_out,
     split,
     walk_down,
 )
@@ -115,7 +121,7 @@ def flow(problem: VolumeProblem) -> Partition:
     left_out = count_left_out(problem)
     if problem.exact:
         return _at_known_volumes(problem, left_out)
-    begun, spent = _candidates(problem)
+    begun, spent = _candidates(problem, left_out)
     candidates, nats = _likeliest_split(problem, begun, left_out)
     smooth, shares = _averaged(problem, candidates, nats)
     found = partition_of(problem, candidates[int(np.argmin(nats))].path, smooth, shares)
@@ -233,7 +239,7 @@ def _at_free_volumes(problem: VolumeProblem) -> tuple[Array, int]:
     return _codes_of(problem, reached.shares), spent + reached.n_iter
 
 
-def _candidates(problem: VolumeProblem) -> tuple[list[Candidate], int]:
+def _candidates(problem: VolumeProblem, left_out: LeftOut) -> tuple[list[Candidate], int]:
     """Compute the candidates for unknown volumes; see the module docstring.
 
     Returns
@@ -259,9 +265,14 @@ def _candidates(problem: VolumeProblem) -> tuple[list[Candidate], int]:
         partial(_by_descents, poisson, [nearby], scales, handicap=_HANDICAP),
     ]
     # With one label per class harmonic functions are spikes, whose volumes are meaningless.
-    if (np.bincount(problem.codes) > 1).any():
-        own = harmonics.argmax(axis=1)
-        jobs.append(lambda: ([_at_volumes(problem, own, harmonics, STEPS)], 0))
+    if left_out.counts.any():
+        own = [harmonics.argmax(axis=1)]
+        # USPS 80:20 with ten labels has 20.6 instead of 22.9 % (draws 100 to 139). Labels of more
+        # classes are too few for the errors of each: Uspst with five has 0.3 points more with it.
+        if problem.n_classes == 2:
+            adjusted = problem.with_prior(adjusted_count(left_out), exact=True)
+            own.append(share_out(adjusted, harmonics))
+        jobs += [partial(_of_harmonic, problem, codes, harmonics) for codes in own]
     done = side_by_side(problem, jobs)
     found = [candidate for some, _ in done for candidate in some]
     spent += more + sum(n_iter for _, n_iter in done)
@@ -322,6 +333,13 @@ def _at_volumes(
     """Refine the cut at the volumes of a partition without splits."""
     held = problem.with_prior(_volumes_of(problem, codes), exact=True)
     return Candidate(held, walk_down(held, scores, steps))
+
+
+def _of_harmonic(
+    problem: VolumeProblem, codes: Array, harmonics: Array
+) -> tuple[list[Candidate], int]:
+    """Refine the cut from harmonic functions at the volumes of a partition."""
+    return [_at_volumes(problem, codes, harmonics, STEPS)], 0
 
 
 def _codes_of(problem: VolumeProblem, shares: Array) -> Array:
