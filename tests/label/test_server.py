@@ -230,6 +230,7 @@ def test_all_answers_have_the_security_headers(refusing: Browser) -> None:
         ("api/batch", b'{"rows":[1],"take":"model","model":0.5}', "'model' must be a whole number"),
         ("api/batch", b'{"rows":[1],"lable":"u"}', "has 'lable'; it can have rows, label, take"),
         ("api/undo", b'{"batch":"1"}', "'batch' must be a whole number."),
+        ("api/undo", b'{"batch":true}', "'batch' must be a whole number."),
         ("api/classes", b"{}", "The name of a class must be a text."),
         ("api/rename", b'{"from":"u"}', "The name of a class must be a text."),
         ("api/rename", b'{"to":"u"}', "The message must say which class"),
