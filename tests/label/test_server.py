@@ -131,8 +131,9 @@ def test_rejects_requests_without_the_token(refusing: Browser, path: str, addres
     path = path.format(token=token, wrong="A" * len(token), short=token[:-1])
     if path == f"/{token}" and address:
         path += "%00/"
-    told = refusing.refused(404, "GET", address, path=path)
-    assert told == "There is nothing here. Open the address that lapwing label shows."
+    answer = refusing.ask("GET", address, path=path)
+    assert (answer.status, answer.headers.get("connection")) == (404, "close")
+    assert answer.error == "There is nothing here. Open the address that lapwing label shows."
 
 
 # DNS rebinding: pages of other names with the same address.
