@@ -14,13 +14,11 @@ import threading
 import warnings
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
 import scipy.io
-from python_calamine import CalamineWorkbook
 from sklearn.datasets import load_wine
 from sklearn.preprocessing import StandardScaler
 
@@ -96,23 +94,20 @@ def test_npz_with_two_classes_and_the_usual_marker(iris: pl.DataFrame) -> None:
     np.testing.assert_array_equal(answers["margin"], 2 * np.abs(one))
 
 
-def test_predictions_in_an_excel_file(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("p.xlsx", "p.csv"):
-        done(run(f"{FIT} --predictions {name}"))
-    book = CalamineWorkbook.from_path("p.xlsx")
-    names, *rows = book.get_sheet_by_name("predictions").to_python()
-    answers = pl.read_csv("p.csv")
-    assert names == answers.columns
-    for name, cells in zip(names, zip(*rows, strict=True), strict=True):
-        if answers[name].dtype == pl.Float64:
-            np.testing.assert_allclose(cells, answers[name].to_numpy(), rtol=1e-14, atol=0)
-        else:
-            assert list(cells) == answers[name].to_list()
-    before = Path("p.xlsx").read_bytes()
-    monkeypatch.setattr(predictions_module, "_SHEET_ROWS", 20)
-    told = "a sheet of Excel holds 19 rows below the names, and there are"
-    refused(run(f"{FIT} --predictions p.xlsx"), told)
-    assert Path("p.xlsx").read_bytes() == before
+@pytest.mark.parametrize(
+    ("limit", "n", "option", "told"),
+    [
+        ("_SHEET_ROWS", 20, "--predictions", "19 rows below the names, and there are 60 in the p"),
+        ("_SHEET_COLUMNS", 3, "--next", "3 columns, and there are 7 in the rows to label next. Wr"),
+    ],
+)
+def test_rejects_sheets_larger_than_those_of_excel(
+    monkeypatch: pytest.MonkeyPatch, limit: str, n: int, option: str, told: str
+) -> None:
+    Path("p.xlsx").write_text("precious")
+    monkeypatch.setattr(predictions_module, limit, n)
+    refused(run(f"{FIT} {option} p.xlsx"), f"a sheet of Excel holds {told}")
+    assert Path("p.xlsx").read_text() == "precious"
 
 
 def test_columns_of_different_scales_are_standardised_and_reported() -> None:
@@ -149,75 +144,6 @@ def test_version_and_help() -> None:
 
 # --- what is refused ------------------------------------------------------------------------------
 
-GOOD = "x,z,kind\n1,2,a\n3,1,b\n2,5,\n"
-# The contents of a table, options of a fit, and parts of the error. Tables have tests of their own.
-WRONG: dict[str, tuple[str | bytes, str, tuple[str, ...]]] = {
-    "empty file": ("", "", ("t.csv is empty",)),
-    "binary garbage": (bytes(range(256)), "", ("line 1 is not UTF-8 text",)),
-    "no labelled row": ("x,z,kind\n1,2,\n3,1,\n", "", ("no row has a label", "Label some rows")),
-    "infinite": (GOOD.replace("5", "inf"), "", ("infinite values in 'z' (1)", "row 3", "--drop")),
-    "bad cell": (GOOD.replace("5", "five"), "--strict", ("'z' holds text in 1 row", "row 3")),
-    "missing": (GOOD.replace("5", ""), "--strict", ("missing values in 'z' (1)", "--drop")),
-    "two errors": (GOOD.replace("5", "").replace("1,2", "x,2"), "--strict", ("2 errors. (1) col",)),
-    "classes as numbers": (GOOD, "--method lapsvr", ("row 1 holds 'a'", "--method lapsvc")),
-    "truth": ("x,kind,t\n1,0,0\n2.5,1,b\n3,,1\n", "--truth t", ("row 2 holds 'b'",)),
-    "method": (GOOD, "--method svm", ("--method 'svm' must be one of auto, lapsvc, laprls",)),
-    "near method": (GOOD, "--method lapsvm", ("Did you mean 'lapsvr' or 'lapsvc'?",)),
-    "scale": (GOOD, "--scale log", ("--scale 'log' must be one of auto, standard, none",)),
-    "impute": (GOOD, "--impute zero", ("auto, none, median, mean",)),
-    "decimal": (GOOD, "--decimal ';'", ("--decimal ';' must be one of auto, ., ,",)),
-    "dates": (GOOD, "--dates x", ("--dates 'x' must be one of",)),
-    "no such option": (GOOD, "--lables kind", ("--lables", "--help")),
-    "seed": (GOOD, "--seed -1", ("--seed",)),
-    "map of one": (GOOD, "--map x", ("--map takes two columns",)),
-    "format": (GOOD, "--predictions p.txt", ("--predictions is .csv, .xlsx, .parquet or .n",)),
-    "no folder": (GOOD, "--predictions none/p.csv", ("there is no folder",)),
-    "a folder": (GOOD, "--predictions f.csv", ("it is a folder",)),
-    "the input": (GOOD, "--predictions t.csv", ("is the input itself",)),
-    "report": (GOOD, "--report r.pdf", ("the extension of --report is .html",)),
-    "onnx": (GOOD, "--onnx m.zip", ("the extension of --onnx is .onnx",)),
-    "model": (GOOD, "--model none/m", ("there is no folder",)),
-    "model a folder": (GOOD, "--model f.csv", ("it is a folder",)),
-    "twice": (GOOD, "--model s.csv --predictions s.csv", ("is --predictions itself",)),
-    "model the input": (GOOD, "--model t.csv", ("is the input itself",)),
-    "next": (GOOD, "--next n.npz", ("the extension of --next is .csv, .xlsx or .parquet.\n",)),
-    "next sheet": (GOOD, "--next n.ods", ("Excel and LibreOffice open an .xlsx file.\n",)),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("case", WRONG)
-def test_wrong_input_is_one_line_and_leaves_the_output_alone(folder: Path, case: str) -> None:
-    content, options, parts = WRONG[case]
-    Path("f.csv").mkdir()
-    content = content if isinstance(content, bytes) else content.encode()
-    Path("t.csv").write_bytes(content)
-    out = "" if "--predictions" in options else "--predictions out.csv"
-    refused(run(f"fit t.csv --label kind {out} {options}"), *parts)
-    assert precious()
-    assert Path("t.csv").read_bytes() == content
-    assert {p.name for p in folder.iterdir()} == {"iris.csv", "t.csv", "out.csv", "f.csv"}
-
-
-@pytest.mark.parametrize(
-    ("path", "content", "message"),
-    [
-        ("none.csv", None, "No such file"),
-        ("d.csv", "folder", "d.csv is a folder"),
-        ("t.docx", b"x", "extension '.docx'"),
-        ("t.parquet", b"PAR1 and no more", "t.parquet is not a readable Parquet file"),
-        ("-", None, "Standard input is closed. Name a file"),
-    ],
-)
-def test_files_that_cannot_be_read(
-    path: str, content: Any, message: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sys, "stdin", None)  # as after <&- in a shell
-    if content == "folder":
-        Path(path).mkdir()
-    elif content is not None:
-        Path(path).write_bytes(content)
-    refused(run(f"fit {path} --label kind --predictions out.csv"), message)
-
 
 def test_not_enough_memory_is_forecast() -> None:
     told = "needs", "available", "LAPWING_MEMORY_LIMIT"
@@ -248,13 +174,6 @@ def test_a_missing_extra_is_named_before_the_work(
     monkeypatch.setitem(sys.modules, module, None)
     monkeypatch.setattr(fitting, "fit", None)
     refused(run(words), extra)
-
-
-@pytest.mark.parametrize("option", ["--label", "--seed", "--method", "--predictions", "--truth"])
-def test_an_option_of_one_value_given_twice(option: str) -> None:
-    cure = "run the command for each" if option == "--label" else "Give it once"
-    told = (f"{option} is given 2 times. ", cure, "(see lapwing fit --help)")
-    refused(run(f"fit none.csv {option} 1 {option}=2"), *told)
 
 
 def test_options_of_several_values_and_flags_may_be_repeated() -> None:

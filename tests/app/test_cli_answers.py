@@ -12,7 +12,6 @@ import pytest
 from python_calamine import CalamineWorkbook
 from sklearn.datasets import dump_svmlight_file, make_blobs
 
-from lapwing._tables import predictions as predictions_module
 from tests.helpers.commandline import done, found, refused, run
 from tests.helpers.customers import LABEL, TRUTH, N, write_csv
 from tests.helpers.tables import Rows, fill, read, table, write
@@ -177,7 +176,7 @@ def test_guards_against_formulas_are_removed_on_reading() -> None:
 @pytest.mark.parametrize(
     ("encoding", "flag"), [("utf-8-sig", "--drop"), ("cp1252", "--id"), ("utf-16", "--drop")]
 )
-def test_files_are_written_as_the_table_is(encoding: str, flag: str) -> None:
+def test_files_have_the_encoding_and_notation_of_the_table(encoding: str, flag: str) -> None:
     write_csv(Path("t.csv"), encoding)
     options = f"--label {LABEL} --drop Bemerkung {flag} Kunden-Nr"
     done(run(f"fit t.csv {options} --next n.csv --predictions p.csv"))
@@ -369,14 +368,6 @@ def test_suggested_rows_in_other_formats_can_be_labelled(
     assert (again["rows"], again["labeled"]) == (40, 14)
     assert f"10 rows got their label from {name}" in again["remarks"]
     assert not any("differ" in remark for remark in again["remarks"])
-
-
-def test_a_sheet_has_no_more_columns_than_excel_has(monkeypatch: pytest.MonkeyPatch) -> None:
-    write("t.csv", table())
-    monkeypatch.setattr(predictions_module, "_SHEET_COLUMNS", 3)
-    told = "a sheet of Excel holds 3 columns, and there are 5 in the rows to label next. Write a ."
-    refused(run(f"fit t.csv {BY_ROW} --next n.xlsx"), told)
-    assert not Path("n.xlsx").exists()
 
 
 def test_decimal_commas_are_numbers_in_a_spreadsheet() -> None:

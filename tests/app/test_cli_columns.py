@@ -12,7 +12,7 @@ import pytest
 from python_calamine import CalamineWorkbook
 
 from lapwing._app import predicting
-from tests.helpers.commandline import done, found, refused, run
+from tests.helpers.commandline import done, found, run
 from tests.helpers.tables import Rows, read, table, write
 
 ANSWERS = ["id", "label", "probability", "sure", "score_u", "score_v", "margin", "was_labeled"]
@@ -177,31 +177,6 @@ def test_batches_keep_the_columns(monkeypatch: pytest.MonkeyPatch, suffix: str) 
     for name in ("k", "note"):
         assert parts[name].to_list() == frame[name].to_list()
     np.testing.assert_allclose(parts["margin"], whole["margin"], atol=1e-12)
-
-
-ARRAYS = (
-    "--with-columns: p.npz would hold arrays, which have no place for the columns of a table. "
-    "Write a .csv, .xlsx or .parquet file.\n"
-)
-MATRIX = "--with-columns is about tables, and this format holds a matrix. Leave it out.\n"
-
-
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
-        ("fit t.csv --label y --predictions p.npz", ARRAYS),
-        ("predict m t.csv --predictions p.npz", ARRAYS),
-        ("predict m t.npy", f"t.npy: {MATRIX}"),
-        ("fit t.npy --labels l.txt --predictions p.csv", f"t.npy: {MATRIX}"),
-        ("fit t.svm --predictions p.csv", f"t.svm: {MATRIX}"),
-    ],
-)
-def test_outputs_without_columns_of_the_table(words: str, told: str) -> None:
-    write("t.csv", table())
-    done(run("fit t.csv --label y --id name --model m"))
-    np.save("t.npy", np.zeros((4, 2)))
-    Path("t.svm").write_text("1 1:2\n0 1:3\n")
-    refused(run(f"{words} --with-columns"), told)
 
 
 def test_the_command_that_is_shown_asks_for_the_columns_too() -> None:

@@ -89,7 +89,7 @@ def test_texts_are_learnt_from_by_their_vectors() -> None:
     assert (encoder["name"], encoder["width"]) == ("features:counts", 6)
 
 
-def test_a_model_brings_no_code() -> None:
+def test_encoder_of_a_model_file_is_never_imported() -> None:
     done(run(f"{TEXTS} --model m"))
     reading._loaded.cache_clear()
     del sys.modules["features"]
@@ -158,7 +158,7 @@ def test_pictures_are_learnt_from_by_their_vectors() -> None:
         (f"{COUNTS} --weight price=2", "'price' is not a column of free text"),
     ],
 )
-def test_what_does_not_go_together_is_refused(options: str, message: str) -> None:
+def test_rejects_conflicting_options_of_encoders(options: str, message: str) -> None:
     refused(run(f"{FIT} {options}"), message)
     assert list(Path().glob("*.npz")) == []
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shlex
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -116,7 +115,7 @@ def test_regressors_suggest_rows_by_the_posterior_variance_if_they_have_one(
         "--method laprls-cv --set gamma_Is=0 --set gammas=1",
     ],
 )
-def test_they_are_those_of_a_fit(options: str) -> None:
+def test_suggested_rows_are_those_of_a_fit(options: str) -> None:
     table(n=36, n_groups=2, n_labels=4)
     said = done(run(f"{SUGGEST} {options} --out n.csv -k 10"))
     fitted = found(run(f"{SUGGEST} {options} --next f.csv --json".replace("suggest", "fit")))
@@ -203,22 +202,6 @@ def test_regression_can_start_without_labels() -> None:
 
 
 # --- none -----------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ("--out n.txt", "cannot write n.txt: the extension of --out is .csv, .xlsx or .parquet.\n"),
-        ("--out t.csv", "--out t.csv is the input itself; name another file."),
-        ("", "--out"),
-        ("--out n.csv -k 0", "-k"),
-        ("--out n.csv --set updatable=no", "--set updatable is not available"),
-    ],
-)
-def test_impossible_requests_are_reported_and_write_nothing(options: str, message: str) -> None:
-    table(n_labels=1)
-    refused(run(f"suggest t.csv --label y {options}"), message)
-    assert not Path("n.csv").exists()
 
 
 def test_a_fully_labelled_table_has_no_rows_to_suggest() -> None:

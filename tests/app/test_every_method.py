@@ -151,7 +151,7 @@ def test_equal_rows_are_one_vertex_of_the_outcome() -> None:
 
 
 @pytest.mark.usefixtures("home")
-def test_margins_of_low_density_separation_are_not_oversold() -> None:
+def test_output_notes_that_margins_of_s3vc_do_not_measure_certainty() -> None:
     note = COMMAND_METHODS["s3vc"].margin_note
     said = done(run(f"fit home/t.csv {FIT} --method s3vc --set C=5 --model m --report r.html"))
     assert note in said

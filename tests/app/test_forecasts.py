@@ -164,7 +164,7 @@ ForecastOf = Callable[[FitSize], Forecast]
 
 
 @pytest.mark.parametrize("forecast_of", FORECASTS)
-def test_points_on_disk_take_no_memory(forecast_of: ForecastOf) -> None:
+def test_forecasts_of_points_on_disk_exclude_the_points(forecast_of: ForecastOf) -> None:
     small = FitSize(10**7, 64, itemsize=4, in_blocks=True)
     wide = replace(small, n_features=128)
     assert forecast_of(small).memory < 11e9  # of which 6 are eigenvectors

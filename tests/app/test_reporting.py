@@ -57,7 +57,7 @@ def lead(page: str) -> str:
     return html.unescape(re.sub(r"<[^>]+>", "", answer)).strip()
 
 
-def test_it_is_the_page_of_the_command_line(model: Any) -> None:
+def test_page_equals_that_of_the_command_line(model: Any) -> None:
     table = pd.DataFrame(X, columns=["a", "b"]).assign(y=Y, truth=TRUTH)
     table.to_csv("t.csv", index=False)
     done(run("fit t.csv --label y --unlabeled -1 --truth truth --report cli.html"))
@@ -261,7 +261,7 @@ def test_labels_that_were_added_belong_to_the_fit() -> None:
     assert "73 without a label" in repr(lapwing.report(model, X, y))
 
 
-def test_jinja2_is_asked_for_first(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_jinja2_is_named_before_other_errors(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "jinja2", None)
     with pytest.raises(ImportError, match=r"lapwing-learn\[report\]"):
         lapwing.report(LapSVC(), X, TRUTH)

@@ -14,12 +14,10 @@ import typer
 
 from lapwing import estimators
 from lapwing._app import predicting, reading, verbs
-from lapwing._app.inspection import inspect
 from lapwing._app.methods import COMMAND_METHODS
 from lapwing._app.options import flag_of, helps
-from lapwing._app.requests import CompareRequest, FitRequest, InfoRequest
+from lapwing._app.requests import CompareRequest, FitRequest
 from lapwing._app.verbs import app
-from tests.helpers.commandline import refused, run
 from tests.helpers.members import check_examples
 
 DATA = (Path("t.csv"),)
@@ -127,28 +125,6 @@ def test_every_field_is_an_option_of_its_verb() -> None:
             if one.name in found and found[one.name].param_type_name == "option":
                 assert flag_of(one) in found[one.name].opts
                 assert found[one.name].help == told[one.name] != ""
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"method": "anchors", "onnx": Path("m.onnx")}, "AnchorGraphClassifier cannot be exported"),
-        ({"method": "eigenfunctions", "onnx": Path("m.onnx")}, "go through histograms"),
-        ({"method": "balanced", "onnx": Path("m.onnx")}, "--set n_votes=0 leaves them out"),
-    ],
-)
-def test_a_request_that_cannot_be_met_is_refused(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        FitRequest(data=DATA, **options)
-
-
-def test_nothing_is_read_before_a_refusal() -> None:
-    said = run("fit none.csv --method anchors --onnx m.onnx")
-    told = "AnchorGraphClassifier cannot be exported to ONNX"
-    refused(said, told, "--method laperls")
-    assert "no ONNX" not in said.err
-    with pytest.raises(OSError, match=r"none\.csv"):
-        inspect(InfoRequest(data=(Path("none.csv"),)))
 
 
 def test_the_documentation_lists_the_verbs() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -85,6 +86,7 @@ def run(model: Any, points: Any, input_type: Any = "double") -> dict[str, Any]:
         providers=["CPUExecutionProvider"],
     )
     inputs = session.get_inputs()
+    points = points.toarray() if sp.issparse(points) else points
     kinds = {
         "tensor(double)": np.float64,
         "tensor(float)": np.float32,
@@ -114,44 +116,58 @@ def check(model: Any, points: Any) -> None:
     np.testing.assert_allclose(answer["probabilities"], shares, rtol=1e-4, atol=1e-6)
     labels = model.predict(points)
     assert answer["label"].tolist() == labels.tolist()
+    kind = model.classes_.dtype.kind
+    assert answer["label"].dtype.kind == ("O" if kind in "OU" else kind)
     assert len(set(labels.tolist())) > 1
 
 
-@pytest.mark.parametrize("y", [Y, THREE], ids=["two", "three"])
-@pytest.mark.parametrize("kernel", [*TRANSLATED_KERNELS])
-def test_kernels_agree(kernel: str, y: Any) -> None:
-    # tanh is no kernel for every parameter: a flat one is nearly linear.
-    more = {"gamma": 1e-3, "coef0": 0.0} if kernel == "sigmoid" else {}
-    points = StandardScaler().fit(X)
-    model = LapSVC(kernel, graph=None, gamma_I=0.01, **more)
-    model.fit(points.transform(X), y)
-    check(model, points.transform(NEW))
+def mixed(numbers: Any, texts: Any, remainder: str = "drop") -> ColumnTransformer:
+    imputed = make_pipeline(SimpleImputer(strategy="median"), StandardScaler())
+    encoder = OneHotEncoder(handle_unknown="ignore")
+    return ColumnTransformer(
+        [
+            *(("texts", encoder, texts), ("gone", "drop", [1])),
+            *(("none", StandardScaler(), []), ("numbers", imputed, numbers)),
+        ],
+        remainder=remainder,
+    )
 
 
-def test_translations_are_of_kernels() -> None:
-    assert len(TRANSLATED_KERNELS) >= 6
-    assert TRANSLATED_KERNELS.keys() <= KERNELS.keys()
+def weak(kernel: str, **options: Any) -> LapSVC:
+    """An estimator with a weak graph; tanh is no kernel unless it is nearly linear."""
+    usual = {"gamma": 1e-3, "coef0": 0.0} if kernel == "sigmoid" else {}
+    return LapSVC(kernel, **{"gamma_I": 0.01, **usual, **options})
 
 
-@pytest.mark.parametrize("unit", [2.0**120, 2.0**-120])
-@pytest.mark.parametrize("kernel", ["rbf", "poly", "laplacian"])
-def test_kernels_of_points_of_another_magnitude_agree(kernel: str, unit: float) -> None:
-    gamma = 0.1 / (unit if kernel == "laplacian" else unit**2)
-    model = LapSVC(kernel, gamma=gamma, gamma_I=0.01).fit(CENTERED * unit, Y)
-    check(model, (NEW - X.mean(axis=0)) * unit)
+Case = tuple[str, Any, Any, Any, Any]  # name, model, points, labels, new points
+SCALER = StandardScaler().fit(X)
+Z, NEW_Z, NEW_CENTERED = SCALER.transform(X), SCALER.transform(NEW), NEW - X.mean(axis=0)
+LABELS = {"two classes": Y, "three classes": THREE}
 
 
-def test_a_kernel_without_translation_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(KERNELS, "affine", replace(KERNELS["linear"], text="x'z"))
-    model = LapSVC("affine", graph=None, gamma_I=0.01).fit(X, Y)
-    with pytest.raises(OnnxExportError, match=r"'affine' has no translation to ONNX. Use .*'rbf'"):
-        to_onnx(model)
+def kernel_cases() -> Iterator[Case]:
+    """Every kernel, for points of all magnitudes and types."""
+    for kernel in TRANSLATED_KERNELS:
+        for name, y in LABELS.items():
+            yield f"{kernel}, {name}", weak(kernel, graph=None), Z, y, NEW_Z
+        sparse = sp.csr_array(Z * (np.abs(Z) > 0.3))
+        yield f"{kernel}, sparse", weak(kernel), sparse, Y, sp.csr_array(NEW_Z)
+        points, new = (Z, NEW_Z) if kernel == "sigmoid" else (CENTERED, NEW_CENTERED)
+        yield f"{kernel}, float32", weak(kernel), points.astype(np.float32), Y, new
+    for unit in (2.0**120, 2.0**-120):
+        for kernel in ("rbf", "poly", "laplacian"):
+            model = weak(kernel, gamma=0.1 / (unit if kernel == "laplacian" else unit**2))
+            yield f"{kernel}, times {unit:.0e}", model, CENTERED * unit, Y, NEW_CENTERED * unit
+    zeros = np.vstack([np.zeros(4), NEW_CENTERED])
+    yield "cosine of a point of length zero", weak("cosine"), CENTERED, Y, zeros
 
 
 SHORT: dict[str, Any] = {"gammas": ["scale"], "graphs": [KNNGraph(5)]}
 SCALED = make_pipeline(StandardScaler(), LapSVC())
 MODELS = [
     LapSVC(fit_intercept=False),
+    LapSVC(class_prior="uniform"),
+    LapSVC("linear", class_prior="uniform"),
     LapRLSClassifier(),
     LapRLSRegressor(fit_intercept=False),
     LapSVR(),
@@ -164,195 +180,138 @@ MODELS = [
     # Of what chooses, the chosen one is exported.
     FewLabelClassifier([Candidate("scaled", SCALED, "classes are connected sheets")]),
     GridSearchCV(SCALED, {"lapsvc__gamma_I": [0.1, 1.0]}, cv=LabeledStratifiedKFold(3)),
+    # Votes of pairs, and scores of classes, are made of the same columns whatever the space.
+    *(
+        S3VC(*names, C=5, tol=1e-3, multi_class=way)
+        for names in ([], ["linear"])
+        for way in ("ovo", "ovr")
+    ),
 ]
-
-
-@pytest.mark.parametrize("three", [False, True])
-@pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
-def test_estimators_agree(model: Any, three: bool) -> None:
-    y = (THREE if three else Y) if is_classifier(model) else NUMBERS
-    check(make_pipeline(StandardScaler(), clone(model)).fit(X, y), NEW)
-    if "fit_intercept" in model.get_params(deep=False) and hasattr(model, "gamma_I"):
-        other = {"fit_intercept": not model.fit_intercept, "gamma_I": 0.01}
-        check(clone(model).set_params(**other).fit(X, y), NEW)
-
-
-LOW_DENSITY = [
-    {},
-    {"kernel": "linear"},
+SPACES: list[dict[str, Any]] = [
     {"kernel": "laplacian"},
     {"space": Linear()},
     {"space": Landmarks(9)},
     {"kernel": "linear", "gamma_I": 0.1},
     {"gamma_I": 0.1},
 ]
+KINDS_OF_LABELS = {
+    "texts": (np.where(LABELED, np.where(CODES, "yes", "nö"), "").astype(object), ""),
+    "truth values": ([bool(v) if v >= 0 else None for v in Y], None),
+    "floats": (np.where(Y >= 0, Y + 1.0, np.nan), None),
+    "small integers": (np.where(Y >= 0, Y * 10 + 3, -1).astype(np.int8), -1),
+}
+
+
+def estimator_cases() -> Iterator[Case]:
+    for number, model in enumerate(MODELS):
+        for name, y in LABELS.items() if is_classifier(model) else [("numbers", NUMBERS)]:
+            name = f"{type(model).__name__} {number}, {name}"
+            yield name, make_pipeline(StandardScaler(), model), X, y, NEW
+            known = model.get_params(deep=False)
+            if {"fit_intercept", "gamma_I"} <= known.keys() and not isinstance(model, S3VC):
+                other = {"fit_intercept": not model.fit_intercept, "gamma_I": 0.01}
+                yield f"{name}, other intercept", clone(model).set_params(**other), X, y, NEW
+    for options in SPACES:
+        model = make_pipeline(StandardScaler(), S3VC(C=5.0, tol=1e-3).set_params(**options))
+        yield f"S3VC, {options}", model, X, Y, NEW
+    for name, (y, unlabeled) in KINDS_OF_LABELS.items():
+        yield name, make_pipeline(StandardScaler(), LapSVC(unlabeled=unlabeled)), X, y, NEW
+
+
+SCALERS = [
+    *(StandardScaler(), StandardScaler(with_mean=False), StandardScaler(with_std=False)),
+    *(RobustScaler(), RobustScaler(with_centering=False, with_scaling=False)),
+    *(MinMaxScaler((-1, 2)), MinMaxScaler(clip=True), MaxAbsScaler()),
+    *(PCA(3), PCA(2, whiten=True), TruncatedSVD(3, random_state=0)),
+    *(FunctionTransformer(), "passthrough"),
+]
+COLUMNS = {
+    "names": ["b", "a"],
+    "index": pd.Index(["a", "b"]),
+    "slice of names": slice("a", "b"),
+    "slice up to a name": slice("c"),
+    "positions": [1, -5],
+    "slice": slice(0, 2),
+    "reversed slice": slice(1, None, -1),
+    "list of truth values": [True, True, False, False, False],
+    "mask": np.arange(5) < 2,
+    "selector": make_column_selector(pattern="^[ab]"),
+}
+
+
+def step_cases() -> Iterator[Case]:
+    beyond = X.mean(axis=0) + 1.5 * NEW_CENTERED  # some beyond what was fitted
+    for scaler in SCALERS:
+        steps = [("scale", scaler), ("estimator", weak("laplacian"))]
+        yield str(scaler), Pipeline(steps), X, Y, beyond
+    short = NEW_Z.copy()
+    short[3], short[4] = 0.0, 1e-17 * short[4]  # too short for scikit-learn to divide by
+    for norm in ("l1", "l2", "max"):
+        yield f"length by {norm}", make_pipeline(Normalizer(norm), weak("rbf")), Z, Y, short
+    new: Any = frame(NEW, ["blue", "unseen", "red"])
+    for remainder in ("drop", "passthrough"):
+        for name, numbers in COLUMNS.items():
+            model = make_pipeline(mixed(numbers, ["color"], remainder), weak("rbf"))
+            yield f"{name}, {remainder}", model, frame(), Y, new
+    points = np.column_stack([X, np.arange(N) % 3])
+    points[5, 0] = np.nan
+    new = np.column_stack([NEW, np.arange(len(NEW)) % 4])
+    model = make_pipeline(mixed(slice(0, 2), [-1], "passthrough"), LapSVC())
+    yield "columns of an array", model, points, Y, new
+    texts = np.column_stack([COLORS, np.where(CODES == 1, "up", "down")]).astype(object)
+    new = np.array([["red", "up"], ["blue", "down"], ["pink", "up"]], dtype=object)
+    encoder = OneHotEncoder(handle_unknown="ignore")
+    yield "texts alone", make_pipeline(encoder, LapSVC()), texts, Y, new
+
+
+CASES = {name: case for name, *case in (*kernel_cases(), *estimator_cases(), *step_cases())}
 
 
 @pytest.mark.filterwarnings("ignore::lapwing.exceptions.NoImprovementWarning")
-@pytest.mark.parametrize(
-    ("options", "y", "multi_class"),
-    [
-        *((options, Y, "ovo") for options in LOW_DENSITY),
-        # Votes of pairs, and scores of classes, are made of the same columns whatever the space.
-        *((options, THREE, way) for options in LOW_DENSITY[:2] for way in ("ovo", "ovr")),
-    ],
-    ids=lambda value: (
-        f"{len(np.unique(value)) - 1}-classes" if isinstance(value, np.ndarray) else repr(value)
-    ),
-)
-def test_low_density_separation_agrees(options: Any, y: Any, multi_class: str) -> None:
-    estimator = S3VC(C=5.0, tol=1e-3, multi_class=multi_class, **options)
-    model = make_pipeline(StandardScaler(), estimator).fit(X, y)
-    check(model, NEW)
-    if y is not Y and multi_class == "ovo":
-        values = model.decision_function(NEW)
-        pairs = model[-1]._function().pairs(model[0].transform(NEW))
-        assert (np.abs(pairs) > 1).any()  # some votes are cut off
-        assert (np.abs(values) <= 1).all()
+@pytest.mark.parametrize("case", CASES)
+def test_exports_agree_with_their_models(case: str) -> None:
+    model, points, y, new = CASES[case]
+    check(clone(model).fit(points, y), new)
 
 
-@pytest.mark.parametrize("y", [Y, THREE], ids=["two", "three"])
-@pytest.mark.parametrize("kernel", ["rbf", "linear"])
-def test_class_offsets_are_exported(kernel: str, y: Any) -> None:
-    prior = [2, 7] if y is Y else [1, 2, 6]
-    model = make_pipeline(StandardScaler(), LapSVC(kernel, class_prior=prior)).fit(X, y)
-    assert np.abs(model[-1].class_offsets_).max() > 0.05
-    check(model, NEW)
+def test_cases_have_offsets_and_votes_that_are_cut_off() -> None:
+    for name in ("LapSVC 1, two classes", "LapSVC 2, three classes"):
+        model, points, y, _ = CASES[name]
+        assert np.abs(clone(model).fit(points, y)[-1].class_offsets_).max() > 0.05
+    model, points, y, new = CASES["S3VC 15, three classes"]
+    model = clone(model).fit(points, y)
+    assert (np.abs(model[-1]._function().pairs(model[0].transform(new))) > 1).any()
+    assert (np.abs(model.decision_function(new)) <= 1).all()
 
 
-@pytest.mark.parametrize(
-    ("y", "more"),
-    [
-        (np.where(LABELED, np.where(CODES, "yes", "nö"), "").astype(object), {"unlabeled": ""}),
-        ([bool(v) if v >= 0 else None for v in Y], {"unlabeled": None}),
-        (np.where(Y >= 0, Y + 1.0, np.nan), {"unlabeled": None}),
-        (np.where(Y >= 0, Y * 10 + 3, -1).astype(np.int8), {}),
-    ],
-    ids=["texts", "truth values", "floats", "small integers"],
-)
-def test_labels_of_every_kind_agree(y: Any, more: dict[str, Any]) -> None:
-    model = make_pipeline(StandardScaler(), LapSVC(**more)).fit(X, y)
-    check(model, NEW)
-    kind = run(model, NEW)["label"].dtype.kind
-    assert kind == ("O" if isinstance(model.classes_[0], str) else model.classes_.dtype.kind)
-
-
-def test_a_score_of_zero_and_equal_scores_elect_as_predict_does() -> None:
-    two = LapSVC("linear").fit(X, Y)
-    two.coef_[:] = 0
-    assert run(two, NEW)["label"].tolist() == two.predict(NEW).tolist() == [1] * len(NEW)
-    three = LapSVC("linear").fit(X, THREE)
-    three.coef_[:] = 0
-    assert run(three, NEW)["label"].tolist() == three.predict(NEW).tolist() == [0] * len(NEW)
-
-
-def test_points_of_length_zero_have_no_direction() -> None:
-    model = LapSVC("cosine", gamma_I=0.01).fit(X - X.mean(axis=0), Y)
-    points = np.vstack([np.zeros(4), NEW - X.mean(axis=0)])
-    assert run(model, points)["scores"][0] == model.decision_function(points)[0] == 0
-
-
-@pytest.mark.parametrize("kernel", ["rbf", "linear", "laplacian", "cosine"])
-def test_sparse_training_points_agree(kernel: str) -> None:
-    points = StandardScaler().fit_transform(X)
-    model = LapSVC(kernel, gamma_I=0.01).fit(sp.csr_array(points * (np.abs(points) > 0.3)), Y)
-    new = StandardScaler().fit(X).transform(NEW)
-    expected = model.decision_function(sp.csr_array(new))
-    np.testing.assert_allclose(run(model, new)["scores"], expected, rtol=1e-5, atol=1e-5)
-
-
-@pytest.mark.parametrize("kernel", ["rbf", "cosine", "poly", "laplacian", "linear"])
-def test_single_precision_training_points_agree(kernel: str) -> None:
-    points = (X - X.mean(axis=0)).astype(np.float32)
-    model = LapSVC(kernel, gamma_I=0.01).fit(points, Y)
-    check(model, NEW - X.mean(axis=0))
-
-
-@pytest.mark.parametrize(
-    "scaler",
-    [
-        StandardScaler(),
-        StandardScaler(with_mean=False),
-        StandardScaler(with_std=False),
-        RobustScaler(),
-        RobustScaler(with_centering=False, with_scaling=False),
-        MinMaxScaler((-1, 2)),
-        MinMaxScaler(clip=True),
-        MaxAbsScaler(),
-        PCA(3),
-        PCA(2, whiten=True),
-        TruncatedSVD(3, random_state=0),
-        FunctionTransformer(),
-        "passthrough",
-    ],
-    ids=str,
-)
-def test_scalers_agree(scaler: Any) -> None:
-    steps = [("scale", scaler), ("estimator", LapSVC("laplacian", gamma_I=0.01))]
-    middle = X.mean(axis=0)
-    check(Pipeline(steps).fit(X, Y), middle + 1.5 * (NEW - middle))  # some beyond what was fitted
-
-
-@pytest.mark.parametrize("norm", ["l1", "l2", "max"])
-def test_rows_of_unit_length_agree_and_zeros_stay(norm: str) -> None:
-    points = StandardScaler().fit(X)
-    model = make_pipeline(Normalizer(norm), LapSVC(gamma_I=0.01)).fit(points.transform(X), Y)
-    new = points.transform(NEW)
-    new[3] = 0.0
-    new[4] *= 1e-17  # too short for scikit-learn to divide by
-    check(model, new)
-
-
-def mixed(*, numbers: Any, texts: Any, remainder: str = "drop") -> ColumnTransformer:
-    imputed = make_pipeline(SimpleImputer(strategy="median"), StandardScaler())
-    encoder = OneHotEncoder(handle_unknown="ignore")
-    return ColumnTransformer(
-        [
-            *(("texts", encoder, texts), ("gone", "drop", [1])),
-            *(("none", StandardScaler(), []), ("numbers", imputed, numbers)),
-        ],
-        remainder=remainder,
-    )
-
-
-@pytest.mark.parametrize("remainder", ["drop", "passthrough"])
-@pytest.mark.parametrize(
-    "numbers",
-    [
-        *(["b", "a"], pd.Index(["a", "b"]), slice("a", "b"), slice("c")),
-        *([1, -5], slice(0, 2), slice(1, None, -1)),
-        *([True, True, False, False, False], np.arange(5) < 2),
-        make_column_selector(pattern="^[ab]"),
-    ],
-    ids=lambda value: type(value).__name__,
-)
-def test_mixed_columns_agree(numbers: Any, remainder: str) -> None:
-    steps = mixed(numbers=numbers, texts=["color"], remainder=remainder)
-    model = make_pipeline(steps, LapSVC(gamma_I=0.01)).fit(frame(), Y)
-    new = frame(NEW, ["blue", "unseen", "red"])
-    check(model, new)
-    inputs = {one.name: one.type.tensor_type.elem_type for one in to_onnx(model).graph.input}
+def test_columns_of_texts_are_inputs_of_their_own() -> None:
+    model, points, y, new = CASES["names, drop"]
+    exported = to_onnx(clone(model).fit(points, y))
+    inputs = {one.name: one.type.tensor_type.elem_type for one in exported.graph.input}
     assert list(inputs) == list(new.columns)
     assert inputs["color"] == onnx.TensorProto.STRING
 
 
-def test_columns_by_position_agree() -> None:
-    points = np.column_stack([X, np.arange(N) % 3])
-    points[5, 0] = np.nan
-    model = make_pipeline(mixed(numbers=slice(0, 2), texts=[-1], remainder="passthrough"), LapSVC())
-    check(model.fit(points, Y), np.column_stack([NEW, np.arange(len(NEW)) % 4]))
+def test_kernels_without_translation_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert len(TRANSLATED_KERNELS) >= 6
+    monkeypatch.setitem(KERNELS, "affine", replace(KERNELS["linear"], text="x'z"))
+    model = LapSVC("affine", graph=None, gamma_I=0.01).fit(X, Y)
+    with pytest.raises(OnnxExportError, match=r"'affine' has no translation to ONNX. Use .*'rbf'"):
+        to_onnx(model)
 
 
-def test_texts_alone_agree() -> None:
-    texts = np.column_stack([COLORS, np.where(CODES == 1, "up", "down")]).astype(object)
-    model = make_pipeline(OneHotEncoder(handle_unknown="ignore"), LapSVC()).fit(texts, Y)
-    new = np.array([["red", "up"], ["blue", "down"], ["pink", "up"]], dtype=object)
-    check(model, new)
+def test_scores_of_zero_and_equal_scores_elect_as_predict_does() -> None:
+    for y, label in ((Y, 1), (THREE, 0)):
+        model = LapSVC("linear").fit(X, y)
+        model.coef_[:] = 0
+        assert (
+            run(model, NEW)["label"].tolist() == model.predict(NEW).tolist() == [label] * len(NEW)
+        )
 
 
 def test_inputs_of_single_precision_are_rounded_and_nothing_else_is() -> None:
     single = NEW.astype(np.float32)
-    steps = mixed(numbers=["a", "b"], texts=["color"])
+    steps = mixed(["a", "b"], ["color"])
     for model, new in (
         (make_pipeline(StandardScaler(), LapSVC()).fit(X, Y), single),
         (
@@ -406,7 +365,7 @@ FORMLESS = [
     (OneHotEncoder(min_frequency=5), X.round(), "OneHotEncoder can be exported .* without drop"),
     (OneHotEncoder(), GAPS, "OneHotEncoder with a missing value"),
     (
-        mixed(numbers=["a", "b"], texts=["label"]),
+        mixed(["a", "b"], ["label"]),
         NAMED,
         "The column 'label' has the name of an output",
     ),
