@@ -15,7 +15,7 @@ import typer
 from lapwing import estimators
 from lapwing._app import predicting, reading, verbs
 from lapwing._app.methods import COMMAND_METHODS
-from lapwing._app.options import flag_of, helps
+from lapwing._app.options import flag_of, help_texts
 from lapwing._app.requests import CompareRequest, FitRequest
 from lapwing._app.verbs import app
 from tests.helpers.members import check_examples
@@ -120,7 +120,7 @@ def test_every_field_is_an_option_of_its_verb() -> None:
         found = {p.name: p for p in command.params if p.name != "help"}
         known = {one.name for one in fields(kind)}
         assert known - optional <= set(found) <= known
-        told = helps(kind)
+        told = help_texts(kind)
         for one in fields(kind):
             if one.name in found and found[one.name].param_type_name == "option":
                 assert flag_of(one) in found[one.name].opts

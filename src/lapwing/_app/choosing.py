@@ -55,7 +55,7 @@ _SIZES = "class_prior"  # the only setting of the comparison that is not an amou
 _LONG = 60.0  # seconds of a comparison that are announced
 # Rows up to which a grid with the full kernel takes about 5 s.
 _PATH_ROWS = 2000
-_FEWEST_TARGETS = 2
+_MIN_TARGETS = 2
 _WORDS_COUNTED = 200  # rows; enough for a forecast of one digit
 
 
@@ -135,14 +135,14 @@ def choose(
         If the chosen method does not support the options of the request.
     """
     if not request.automatic:
-        return _named(request.method, request.parameters, table, request, points)
+        return _named_method(request.method, request.parameters, table, request, points)
     if table.numeric:
         _refuse_settings_of_classes(table, request)
     sizes = {name: value for name, value in request.parameters.items() if name == _SIZES}
     if isinstance(request, TuneRequest):
-        return _named(_path_for(table), sizes, table, request, points)
-    if table.numeric and table.n_labeled < _FEWEST_TARGETS:
-        chosen = _named("laprls-regressor", {}, table, request, points)
+        return _named_method(_default_path(table), sizes, table, request, points)
+    if table.numeric and table.n_labeled < _MIN_TARGETS:
+        chosen = _named_method("laprls-regressor", {}, table, request, points)
         words = "Too few targets to compare methods by leaving them out"
         return replace(chosen, choice=Choice(reason=words))
     effort = effort_of(request)
@@ -150,7 +150,7 @@ def choose(
     if asked.candidates is not None:
         candidates = tuple(asked.candidates)
         if isinstance(request, FitRequest) and request.onnx is not None:
-            candidates = tuple(map(_exported, candidates))
+            candidates = tuple(map(_exportable, candidates))
         labels = code_classes(table.y, table.unlabeled)
         asked = asked._replace(candidates=with_sizes(candidates, sizes.get(_SIZES), labels))
         if request.parameters.keys() <= {_SIZES}:  # unless an amount of evidence is set
@@ -230,20 +230,20 @@ def size_of(table: Table, points: Any = None) -> FitSize:
     X = table.X if points is None else points
     n, p = X.shape
     stored = X.nnz if is_sparse(X) else None
-    n_words = _words_a_row(table) if points is None else 0.0
+    n_words = _words_per_row(table) if points is None else 0.0
     if n_words:
         p, stored = p + MAX_WORDS, int(n_words * n)
     columns = 1 if table.numeric else n_columns(len(np.unique(table.y[table.labeled])))
     return FitSize(n, p, columns, table.n_labeled, n_stored=stored, in_blocks=is_rows(table.X))
 
 
-def _words_a_row(table: Table) -> float:
+def _words_per_row(table: Table) -> float:
     """Mean number of words and word pairs in the first rows; 0 without free text."""
     columns = [table.X[name][:_WORDS_COUNTED] for name in table.features.named(TEXT)]
     return float(sum(2 * np.mean([len(text.split()) for text in texts]) for texts in columns))
 
 
-def _named(
+def _named_method(
     name: str, parameters: Mapping[str, Any], table: Table, request: LearningRequest, points: Any
 ) -> MethodChoice:
     method = COMMAND_METHODS[name]
@@ -257,7 +257,7 @@ def _named(
     return MethodChoice(name, method, estimator)
 
 
-def _path_for(table: Table) -> str:
+def _default_path(table: Table) -> str:
     """Return the default method that chooses its own parameters."""
     if table.numeric:
         return "laprls-regressor-cv"
@@ -274,7 +274,7 @@ def _refuse_settings_of_classes(table: Table, request: LearningRequest) -> None:
         )
 
 
-def _exported(candidate: Candidate) -> Candidate:
+def _exportable(candidate: Candidate) -> Candidate:
     """Return a candidate in a form that can be exported to ONNX."""
     known = method_of(candidate.estimator)
     if known is None or not known[1].onnx_with:

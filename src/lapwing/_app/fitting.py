@@ -22,7 +22,7 @@ from lapwing._app.methods import COMMAND_METHODS, CommandMethod
 from lapwing._app.options import LearningRequest
 from lapwing._app.reading import points_of
 from lapwing._app.requests import FitRequest, SuggestRequest, TuneRequest
-from lapwing._app.settings import make_estimator, spelled
+from lapwing._app.settings import format_setting, make_estimator
 from lapwing._arrays import is_sparse
 from lapwing._host.modules import require
 from lapwing._host.warn import heard
@@ -214,7 +214,7 @@ def fit(
     elsewhere = request.distributed or in_blocks
     if request.wants_report and method.twin is not None and not elsewhere:
         twin = fit_twin(estimator, method, before.points, table)
-    answers = answer_own(estimator, method, before.points, table)
+    answers = predict_fitted_rows(estimator, method, before.points, table)
     answers, trust = trust_rows(estimator, answers)
     return Outcome(
         method=method.facts(chosen.name, estimator),
@@ -370,7 +370,7 @@ def fit_estimator(
             raise
         # Metrics and kernels of other libraries may have requirements that are unknown here.
         given = " ".join(
-            f"--set {name}={spelled(value)}" for name, value in request.parameters.items()
+            f"--set {name}={format_setting(value)}" for name, value in request.parameters.items()
         )
         raise ValueError(f"{given} does not work: {error}") from error
     finally:
@@ -383,11 +383,11 @@ def fit_twin(estimator: Any, method: CommandMethod, points: Any, table: Table) -
     twin = clone(estimator).set_params(**method.twin.parameters)
     kernel: Any = getattr(estimator, "kernel_", None)  # a linear function has none
     if kernel is not None and kernel.gamma is not None:
-        _keep(twin, gamma=kernel.gamma)  # 'scale' would depend on other points
+        _fix_parameters(twin, gamma=kernel.gamma)  # 'scale' would depend on other points
     labeled_only = method.twin.labeled_only
     rows = table.labeled if labeled_only else slice(None)
     if labeled_only:
-        _keep(twin, graph=None)  # few rows may not support it
+        _fix_parameters(twin, graph=None)  # few rows may not support it
     with warnings.catch_warnings():
         # The twin has no unlabelled rows by design.
         warnings.simplefilter("ignore", LapwingWarning)
@@ -395,7 +395,7 @@ def fit_twin(estimator: Any, method: CommandMethod, points: Any, table: Table) -
     return FittedTwin(twin, twin.predict(points) if labeled_only else twin.transduction_)
 
 
-def _keep(estimator: Any, **values: Any) -> None:
+def _fix_parameters(estimator: Any, **values: Any) -> None:
     """Set parameters; the grid of an estimator that chooses them becomes this value."""
     known = estimator.get_params(deep=False)
     for name, value in values.items():
@@ -403,7 +403,9 @@ def _keep(estimator: Any, **values: Any) -> None:
         estimator.set_params(**({name: value} if name in known else several))
 
 
-def answer_own(estimator: Any, method: CommandMethod, points: Any, table: Table) -> Predictions:
+def predict_fitted_rows(
+    estimator: Any, method: CommandMethod, points: Any, table: Table
+) -> Predictions:
     """Predict the rows of the fit."""
     if not method.virtual:
         return predict_rows(estimator, points, table, regression=method.regression)
@@ -459,7 +461,7 @@ def trust_rows(estimator: Any, answers: Predictions) -> tuple[Predictions, Trust
     with heard():  # the summary reports the numbers of labels left out and required
         found = [(level, sure_rows(estimator, precision=level)) for level in LEVELS]
     level, best = next((one for one in found if one[1].sure.any()), found[0])
-    n_tests, n_needed = int(estimator.probability_n_labels_), _needed(estimator, LEVELS[0])
+    n_tests, n_needed = int(estimator.probability_n_labels_), _n_labels_needed(estimator, LEVELS[0])
     trust = Trust(level, None, None, None, None, n_tests, n_needed)
     if best.sure.any():
         (low, high), threshold = best.interval, float(best.threshold)
@@ -481,7 +483,7 @@ def with_probabilities(
     return replace(answers, probabilities=shares, sure=sure)
 
 
-def _needed(estimator: Any, level: float) -> int:
+def _n_labels_needed(estimator: Any, level: float) -> int:
     """Return how many labels a level needs: n without error give 1 - (1/2) / (n + 1)."""
     if not estimator.probability_n_labels_:
         return 0

@@ -154,7 +154,7 @@ def label(
     points = check_array(given, accept_sparse="csr", dtype=(np.float64, np.float32))
     table, values = _table_of(X, points, y, ids, classes)
     if embedding is not None:
-        table = replace(table, layout=_plane(embedding, points.shape[0]))
+        table = replace(table, layout=_read_embedding(embedding, points.shape[0]))
     if texts is None and not hasattr(X, "iloc") and not hasattr(X, "toarray"):
         raw = np.asarray(X)
         texts = raw.tolist() if raw.ndim == 1 and raw.dtype.kind in "OUT" else None
@@ -210,7 +210,7 @@ def _table_of(
     return replace(table, keys=Keys("index", "label")), values
 
 
-def _plane(embedding: ArrayLike, n: int) -> NDArray[np.float64]:
+def _read_embedding(embedding: ArrayLike, n: int) -> NDArray[np.float64]:
     plane = np.asarray(embedding, dtype=np.float64)
     if plane.shape != (n, 2) or not np.isfinite(plane).all():
         raise ValueError(
@@ -398,16 +398,16 @@ class Fits:
         return {name: partial(_content, name, write) for name, write in writers.items()}
 
     def _write_predictions(self, session: Session, path: Path) -> None:
-        record = self._of(session)
+        record = self._fit_current(session)
         write_predictions(record.predictions, path, dialect=record.table.dialect)
 
     def _write_model(self, session: Session, path: Path) -> None:
-        self._save(self._of(session), path)
+        self._save(self._fit_current(session), path)
 
     def _write_report(self, session: Session, path: Path) -> None:
-        Report(collect(self._of(session))).save(path)
+        Report(collect(self._fit_current(session))).save(path)
 
-    def _of(self, session: Session) -> FitRecord:
+    def _fit_current(self, session: Session) -> FitRecord:
         """Fit to the current labels; one fit at a time, and the latest is kept."""
         with self._lock:
             version = session.version

@@ -60,7 +60,7 @@ class CommandMethod:
         Remedies that the report names.
     twin : Twin or None
         None if the method cannot be fitted without unlabelled rows.
-    teaches : callable
+    taught_by : callable
         Maps the fitted estimator to a description of how unlabelled rows contributed; empty if they
         did not.
     virtual : bool
@@ -85,7 +85,7 @@ class CommandMethod:
     forecast: Callable[[FitSize], Forecast]
     remedies: Remedies
     twin: Twin | None = None
-    teaches: Callable[[Any], str] = field(default=lambda estimator: "a graph of neighbours")
+    taught_by: Callable[[Any], str] = field(default=lambda estimator: "a graph of neighbours")
     virtual: bool = False
     solver: str = ""
     graph: Callable[[], Any] = KNNGraph
@@ -116,7 +116,7 @@ class CommandMethod:
         return MethodFacts(
             name,
             self.solver or str(fitted.solver_),
-            self.teaches(fitted),
+            self.taught_by(fitted),
             self.remedies,
             self.margin_note,
             "" if self.twin is None else self.twin.words,
@@ -134,13 +134,13 @@ def _unrefined(estimator: Any) -> dict[str, Any]:
     return {"refine": None} if "refine" in estimator._get_param_names() else {}
 
 
-def _graph_of(estimator: Any) -> str:
+def _graph_use(estimator: Any) -> str:
     return "a graph of neighbours" if estimator.gamma_I > 0 else ""
 
 
-def _density_of(estimator: Any) -> str:
+def _density_use(estimator: Any) -> str:
     dense = f"their density (C* = {estimator.C_star_:.3g})"
-    return " and ".join(filter(None, [dense if estimator.C_star_ else "", _graph_of(estimator)]))
+    return " and ".join(filter(None, [dense if estimator.C_star_ else "", _graph_use(estimator)]))
 
 
 def _manifold(estimator: type, learns_by: str, **others: Any) -> CommandMethod:
@@ -149,7 +149,7 @@ def _manifold(estimator: type, learns_by: str, **others: Any) -> CommandMethod:
         learns_by,
         remedies=Remedies("a smaller gamma_I, or another graph", "a larger gamma_A", "gamma_A"),
         twin=Twin({"gamma_I": 0.0, **_unrefined(estimator)}, "γ_I = 0"),
-        teaches=_graph_of,
+        taught_by=_graph_use,
         **{"forecast": forecast.manifold, **others},
     )
 
@@ -161,7 +161,7 @@ def _manifold_path(estimator: type, learns_by: str, **others: Any) -> CommandMet
         forecast=forecast.manifold_path,
         remedies=Remedies("smaller gamma_Is, or other graphs", "larger gamma_As", "gamma_As"),
         twin=Twin({"gamma_Is": (0.0,)}, "γ_I = 0"),
-        teaches=lambda fitted: "a graph of neighbours" if fitted.best_params_["gamma_I"] else "",
+        taught_by=lambda fitted: "a graph of neighbours" if fitted.best_params_["gamma_I"] else "",
         **others,
     )
 
@@ -204,7 +204,7 @@ COMMAND_METHODS: Mapping[str, CommandMethod] = MappingProxyType(
             twin=Twin(
                 {"gamma_I": 0.0, "C_star": 0.0, "balance": None}, "C* = 0, γ_I = 0, no balance"
             ),
-            teaches=_density_of,
+            taught_by=_density_use,
             solver="lbfgs",
             margin_note="S3VC moves its boundary away from the rows, so that margins are large "
             "where answers are wrong, too.",
@@ -249,7 +249,7 @@ COMMAND_METHODS: Mapping[str, CommandMethod] = MappingProxyType(
             "a graph over anchors that represent the rows; fast",
             forecast=forecast.anchors,
             remedies=Remedies("a smaller gamma_I, or more anchors", "", "gamma_I"),
-            teaches=lambda estimator: f"{estimator.anchors_.points.shape[0]} anchors",
+            taught_by=lambda estimator: f"{estimator.anchors_.points.shape[0]} anchors",
             solver="least squares",
             graph=AnchorGraph,
             drawn=("graph",),
@@ -260,7 +260,7 @@ COMMAND_METHODS: Mapping[str, CommandMethod] = MappingProxyType(
             "their density along principal directions; fast",
             forecast=forecast.eigenfunctions,
             remedies=Remedies("fewer eigenfunctions", "", "n_eigenfunctions"),
-            teaches=lambda estimator: "their density along principal directions",
+            taught_by=lambda estimator: "their density along principal directions",
             solver="least squares",
             no_onnx=_NO_SUM.format("histograms"),
         ),

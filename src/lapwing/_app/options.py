@@ -107,7 +107,7 @@ def flag_of(one: Field[Any]) -> str:
 _DESCRIBED = re.compile(r"^(\w+) : .*\n((?: {4}.*\n?)+)", re.MULTILINE)
 
 
-def helps(request: type) -> dict[str, str]:
+def help_texts(request: type) -> dict[str, str]:
     """Return the help of each field: its description in the docstring of its class."""
     known = {"formats": FORMATS, "methods": METHODS, "encoders": PACKAGES}
     words = {name: ", ".join(values) for name, values in known.items()}
@@ -468,7 +468,7 @@ class LearningRequest(LabeledRequest):
         return find_method(self.method or METHOD_OF_SETTINGS)[1]
 
 
-def following(path: Path) -> Path:
+def next_path(path: Path) -> Path:
     """Return the file of the next round: next.csv, next-2.csv, next-3.csv."""
     numbered = re.search(r"-(\d+)$", path.stem)
     stem = path.stem[: numbered.start()] if numbered else path.stem

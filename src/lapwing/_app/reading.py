@@ -61,14 +61,14 @@ def block_source(request: FitRequest) -> ParquetRows | None:
     blocks = not request.automatic and issubclass(request.chosen.estimator, _READ_BLOCKS)
     if not (plain and parquet and blocks) or any(file is not None for file in files):
         return None
-    rows = _opened(request)
+    rows = _open_features(request)
     if rows is None:
         return None
     large = rows.shape[0] * rows.shape[1] * rows.dtype.itemsize > _LARGE_BYTES
     return rows if large and moments_of(rows).not_finite is None else None
 
 
-def _opened(request: FitRequest) -> ParquetRows | None:
+def _open_features(request: FitRequest) -> ParquetRows | None:
     """Open the feature columns; None if one is missing or not numeric in some file."""
     pl = require("polars", extra="cli", purpose=f"reading {request.source}")
     try:

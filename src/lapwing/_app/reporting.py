@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from lapwing._app.fitting import answer_own, fit_twin, trust_rows
+from lapwing._app.fitting import fit_twin, predict_fitted_rows, trust_rows
 from lapwing._app.methods import CommandMethod, method_of
 from lapwing._arrays import is_sparse
 from lapwing._host.modules import require
@@ -24,7 +24,7 @@ from lapwing.graphs import AffinityGraph
 from lapwing.model_selection.few_label import FewLabelClassifier
 from lapwing.problem import distinct_rows
 
-_OTHER = 0.1
+_MAX_DIFFERENT = 0.1
 _HINTS = Hints("", "model.predict(X_new)")
 
 
@@ -125,7 +125,7 @@ def fit_record(
             f"X has {points.shape[0]} rows, and the model was fitted to "
             f"{len(estimator.transduction_)}. Give the X and the y of the fit."
         )
-    table = _describe(estimator, method, X, points, y, ids, title)
+    table = _table_of_fit(estimator, method, X, points, y, ids, title)
     _check_labeled(table.labeled, estimator.labeled_)
     alone = None
     if twin and method.twin is not None:
@@ -136,7 +136,7 @@ def fit_record(
             alone = fit_twin(estimator, method, points, table)
     # A model fitted with column names warns about arrays without them.
     named = given if hasattr(estimator, "feature_names_in_") else points
-    answers = answer_own(estimator, method, named, table)
+    answers = predict_fitted_rows(estimator, method, named, table)
     _check_answers(answers.label, estimator, method)
     answers, trust = trust_rows(estimator, answers)
     seed = estimator.get_params(deep=False).get("random_state")
@@ -148,7 +148,7 @@ def fit_record(
         points,
         _vertices(estimator, points),
         answers,
-        _steps(pipeline),
+        _describe_steps(pipeline),
         alone,
         trust,
         choice,
@@ -175,7 +175,7 @@ def find_command_method(estimator: Any, model: Any) -> tuple[str, CommandMethod]
     )
 
 
-def _describe(
+def _table_of_fit(
     estimator: Any,
     method: CommandMethod,
     X: Any,
@@ -251,10 +251,10 @@ def _check_answers(labels: NDArray[Any], estimator: Any, method: CommandMethod) 
     own = estimator.transduction_
     if method.regression:
         apart = np.abs(labels - own)
-        differ = apart > _OTHER * max(float(np.std(own)), np.finfo(float).tiny)
+        differ = apart > _MAX_DIFFERENT * max(float(np.std(own)), np.finfo(float).tiny)
     else:
         differ = labels != own
-    if differ.mean() > _OTHER:
+    if differ.mean() > _MAX_DIFFERENT:
         raise ValueError(
             f"The predictions of {differ.sum()} of {own.size} rows differ from those of the fit. "
             "Give the X of the fit, with its rows in the same order."
@@ -277,6 +277,6 @@ def _vertices(estimator: Any, points: Any) -> NDArray[np.intp]:
     )
 
 
-def _steps(pipeline: Pipeline) -> str:
+def _describe_steps(pipeline: Pipeline) -> str:
     names = [type(step).__name__ for _, step in pipeline.steps[:-1]]
     return f"columns made by {', '.join(names)}" if names else "columns as they are"

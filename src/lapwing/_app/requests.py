@@ -20,7 +20,7 @@ from lapwing._app.options import (
     Request,
     TableRequest,
     complete_method,
-    following,
+    next_path,
     option,
 )
 from lapwing._report.record import Hints
@@ -163,7 +163,7 @@ class FitRequest(LearningRequest, AnswersRequest):
         """Command that fits again with the file of `next_rows` filled in."""
         assert self.next_rows is not None
         again = replace(
-            self, data=(*self.data, self.next_rows), next_rows=following(self.next_rows)
+            self, data=(*self.data, self.next_rows), next_rows=next_path(self.next_rows)
         )
         return again.full_command
 
@@ -173,7 +173,7 @@ class FitRequest(LearningRequest, AnswersRequest):
         return self.model is not None or self.report is not None
 
 
-def fit_of(request: LabeledRequest, **changes: Any) -> FitRequest:
+def as_fit_request(request: LabeledRequest, **changes: Any) -> FitRequest:
     """Return a fit with the options of a request of any verb, except for `changes`."""
     names = {one.name for one in fields(request)} & {one.name for one in fields(FitRequest)}
     return FitRequest(**{name: getattr(request, name) for name in names} | changes)
@@ -191,7 +191,7 @@ def fit_command(request: LabeledRequest, method: str, settings: Sequence[str] = 
     settings : sequence of str
         ``name=value`` each.
     """
-    return fit_of(request, method=method, settings=tuple(settings)).full_command
+    return as_fit_request(request, method=method, settings=tuple(settings)).full_command
 
 
 def advice_of(request: LabeledRequest) -> LabelAdvice:
@@ -287,7 +287,7 @@ class InfoRequest(LabeledRequest):
         markers : tuple of str, default=()
             Further markers of unlabelled rows.
         """
-        return fit_of(
+        return as_fit_request(
             self,
             label=label if self.label is None and self.labels_file is None else self.label,
             id=self.id or row_id,
@@ -328,14 +328,14 @@ class SuggestRequest(LearningRequest):
     @property
     def next_command(self) -> str:
         """Command that suggests more rows when those of `out` are filled in."""
-        return replace(self, data=(*self.data, self.out), out=following(self.out)).full_command
+        return replace(self, data=(*self.data, self.out), out=next_path(self.out)).full_command
 
     @property
     def answer_command(self) -> str:
         """Command that fits the table with the rows of `out` filled in."""
         usual = self.method == self._usual_method() and not self.settings
         method, data = "" if usual else self.method, (*self.data, self.out)
-        return fit_of(self, data=data, method=method, predictions=PREDICTIONS).full_command
+        return as_fit_request(self, data=data, method=method, predictions=PREDICTIONS).full_command
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -462,7 +462,7 @@ class LabelRequest(LearningRequest):
             places = {"label": None, "labels_file": Path("labels.txt")}
             drop = (*drop, column) if changed and self.label is not None else drop
         # With the figures of a report, because all exported files come from one fit.
-        return fit_of(self, **places, drop=drop, image=image, report=_REPORT)
+        return as_fit_request(self, **places, drop=drop, image=image, report=_REPORT)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,7 +14,7 @@ from lapwing._app.methods import CommandMethod
 from lapwing._words import guess
 
 # Parameters that other options set, or that a single fit does not use.
-_ELSEWHERE = {
+_UNAVAILABLE = {
     "unlabeled": "use --unlabeled",
     "random_state": "use --seed",
     "graph.random_state": "use --seed",
@@ -29,15 +29,16 @@ _ELSEWHERE = {
     "graphs": "the usual graphs are tried",
 }
 _GRIDS = ("gammas",)  # grids whose default is not a tuple
-_OF_CLASSES = ("class_prior", "balance")  # a number, a word, or proportions of the classes
-_OR_AUTO = ("graph.approximate", "graph.normalized")  # switches whose default is not a bool
+_CLASS_PROPORTIONS = ("class_prior", "balance")  # a number, a word, or proportions of the classes
+# Switches whose default is not a bool.
+_SWITCHES_OR_AUTO = ("graph.approximate", "graph.normalized")
 _SWITCHES = {"true": True, "false": False, "yes": True, "no": False, "on": True, "off": False}
 _WORDS = {"true": True, "false": False, "none": None, "null": None}
 
 
 def setting_names(method: CommandMethod) -> tuple[str, ...]:
     """Return the parameters of a method; those of its parts begin with ``graph.``, ``space.``."""
-    return tuple(name for name, _ in _defaults(method) if name not in _ELSEWHERE)
+    return tuple(name for name, _ in _defaults(method) if name not in _UNAVAILABLE)
 
 
 def _defaults(method: CommandMethod) -> Iterator[tuple[str, Any]]:
@@ -80,8 +81,8 @@ def parse_settings(texts: Sequence[str], method: CommandMethod) -> dict[str, Any
             raise ValueError(
                 f"--set {text!r} must be NAME=VALUE, such as --set {name or names[0]}=VALUE."
             )
-        if name in _ELSEWHERE:
-            raise ValueError(f"--set {name} is not available: {_ELSEWHERE[name]}.")
+        if name in _UNAVAILABLE:
+            raise ValueError(f"--set {name} is not available: {_UNAVAILABLE[name]}.")
         if name not in names:
             close = guess(name, names, 1) or guess(name.rpartition(".")[2], names, 1)
             hint = close or f"It has {', '.join(names)}."
@@ -166,13 +167,13 @@ def settings_of(estimator: Any, method: CommandMethod, usual_graph: Any) -> tupl
             changed = _changed(value, base)
             if not changed and name == "space":  # one setting is needed to make it
                 changed = dict(list(value.get_params(deep=False).items())[:1])
-            words += [f"{name}.{key}={spelled(part)}" for key, part in changed.items()]
+            words += [f"{name}.{key}={format_setting(part)}" for key, part in changed.items()]
         elif (
             value is None
             or isinstance(value, (bool, int, float, str, np.generic))
-            or (isinstance(value, dict) and name in _OF_CLASSES)
+            or (isinstance(value, dict) and name in _CLASS_PROPORTIONS)
         ):
-            words.append(f"{name}={spelled(value)}")
+            words.append(f"{name}={format_setting(value)}")
         else:
             return None
     return tuple(words)
@@ -187,7 +188,7 @@ def _changed(value: Any, base: Any) -> dict[str, Any]:
     }
 
 
-def spelled(value: Any) -> str:
+def format_setting(value: Any) -> str:
     """Format a value for ``--set NAME=``."""
     if isinstance(value, dict):
         # Enough digits for thirds to sum to 1, as `balance` requires.
@@ -201,29 +202,29 @@ def spelled(value: Any) -> str:
 
 def _parse(name: str, text: str, default: Any) -> Any:
     """Parse the value of a parameter with this default."""
-    if isinstance(default, bool) or name in _OR_AUTO:
-        if name in _OR_AUTO and text.lower() == "auto":
+    if isinstance(default, bool) or name in _SWITCHES_OR_AUTO:
+        if name in _SWITCHES_OR_AUTO and text.lower() == "auto":
             return "auto"
         if text.lower() not in _SWITCHES:
-            known = "yes, no or auto" if name in _OR_AUTO else "yes or no"
+            known = "yes, no or auto" if name in _SWITCHES_OR_AUTO else "yes or no"
             raise ValueError(f"--set {name}={text}: this is a switch; write {known}.")
         return _SWITCHES[text.lower()]
-    if name in _OF_CLASSES:
-        return _parts(name, text)
+    if name in _CLASS_PROPORTIONS:
+        return _parse_proportions(name, text)
     if isinstance(default, tuple) or name in _GRIDS:
-        return tuple(_value(name, one.strip()) for one in text.split(","))
-    return _value(name, text)
+        return tuple(_parse_value(name, one.strip()) for one in text.split(","))
+    return _parse_value(name, text)
 
 
-def _parts(name: str, text: str) -> Any:
+def _parse_proportions(name: str, text: str) -> Any:
     """Parse proportions by class; classes are numbers if all of them look like numbers."""
     if ":" not in text and "," not in text:
-        return _value(name, text)
+        return _parse_value(name, text)
     pairs = [one.rpartition(":")[::2] for one in text.split(",")]
     names = [key.strip() for key, _ in pairs]
-    classes: list[Any] = [_number(key) for key in names]
+    classes: list[Any] = [_parse_number(key) for key in names]
     classes = names if None in classes else classes
-    parts = [_number(part.strip()) for _, part in pairs]
+    parts = [_parse_number(part.strip()) for _, part in pairs]
     if None in parts or "" in names or len(set(classes)) < len(classes):
         raise ValueError(
             f"--set {name}={text}: write each class once with its proportion, such as "
@@ -232,14 +233,14 @@ def _parts(name: str, text: str) -> Any:
     return dict(zip(classes, parts, strict=True))
 
 
-def _number(text: str) -> int | float | None:
+def _parse_number(text: str) -> int | float | None:
     for kind in (int, float):
         with suppress(ValueError):
             return kind(text)
     return None
 
 
-def _value(name: str, text: str) -> Any:
+def _parse_value(name: str, text: str) -> Any:
     if text.lower() in _WORDS:
         return _WORDS[text.lower()]
     try:

@@ -42,7 +42,7 @@ from lapwing._app.options import (
     LabeledRequest,
     Request,
     flag_of,
-    helps,
+    help_texts,
     option_of,
 )
 from lapwing._host.files import atomic_write
@@ -101,14 +101,14 @@ def verb(
     without : collection of str
         Fields that this verb does not offer.
     """
-    hints, told = get_type_hints(request), helps(request)
+    hints, texts = get_type_hints(request), help_texts(request)
     shown = [one for one in fields(request) if one.name not in without]
     # Arguments first, DATA after MODEL; then by panel, because typer shows panels in the order of
     # their options.
-    shown.sort(key=_place)
+    shown.sort(key=_help_order)
     # Without docstrings (python -OO) there is no help.
     signature = Signature(
-        [_parameter(one, hints[one.name], told.get(one.name, "")) for one in shown]
+        [_parameter(one, hints[one.name], texts.get(one.name, "")) for one in shown]
     )
 
     def register(function: Callable[[R], None]) -> Callable[[R], None]:
@@ -123,21 +123,21 @@ def verb(
     return register
 
 
-def _place(one: Field[Any]) -> tuple[bool, bool, int, bool]:
+def _help_order(one: Field[Any]) -> tuple[bool, bool, int, bool]:
     how = option_of(one)
     return not how.argument, one.name == "data", PANELS.index(how.panel), not how.leads
 
 
-def _parameter(one: Field[Any], hint: Any, told: str) -> Parameter:
+def _parameter(one: Field[Any], hint: Any, help_text: str) -> Parameter:
     """Declare a field to typer: tuples as lists, and empty defaults as None."""
     how = option_of(one)
     least, most = how.limits
     if how.argument:
-        declared = typer.Argument(metavar=how.metavar, help=told)
+        declared = typer.Argument(metavar=how.metavar, help=help_text)
     else:
         declared = typer.Option(
             *filter(None, (flag_of(one), how.alias, how.short)),
-            help=told,
+            help=help_text,
             metavar=how.metavar,
             min=least,
             max=most,
