@@ -85,6 +85,7 @@ def test_shows_the_draw_of_median_error(
         scores = np.eye(10)[predicted]
         return SimpleNamespace(transduction_=predicted, decision_function=lambda X: scores)
 
+    monkeypatch.setattr(demo, "_spreading", demo._supervised)
     monkeypatch.setattr(demo, "_fit_lapsvc", fit)
     result = demo.run_demo(labels_per_class=1, n_draws=len(n_wrong))
     np.testing.assert_array_equal(result.labeled, draws[shown] != -1)
