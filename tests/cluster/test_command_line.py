@@ -79,13 +79,13 @@ def test_texts_are_fitted_on_a_cluster(
 def test_rejects_texts_for_dense_methods(texts: Path, capsys: pytest.CaptureFixture[str]) -> None:
     fit = ["fit", texts, "--label", "kind", "--text", "text", "--workers", "2"]
     assert run(*fit, "--method", "anchors") != 0
-    told = " ".join(capsys.readouterr().err.split())
-    assert "the table is a sparse matrix" in told
-    assert "--method s3vc --set kernel=linear --set multi_class=ovr" in told
+    message = " ".join(capsys.readouterr().err.split())
+    assert "the table is a sparse matrix" in message
+    assert "--method s3vc --set kernel=linear --set multi_class=ovr" in message
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (["--workers", "2", "--method", "lapsvc"], "LapSVC does not run on a cluster"),
         (["--workers", "2", "--method", "s3vc"], "kernel=rbf is not supported on a cluster"),
@@ -98,10 +98,10 @@ def test_rejects_texts_for_dense_methods(texts: Path, capsys: pytest.CaptureFixt
     ],
 )
 def test_rejects_requests_that_clusters_do_not_support(
-    words: list[str], told: str, table: Path, capsys: pytest.CaptureFixture[str]
+    words: list[str], message: str, table: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run("fit", table, "--label", "kind", *words) != 0
-    assert told in " ".join(capsys.readouterr().err.split())
+    assert message in " ".join(capsys.readouterr().err.split())
 
 
 def test_an_address_without_a_scheduler(

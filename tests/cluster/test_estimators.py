@@ -160,9 +160,9 @@ def test_unpersisted_chunks_are_computed_once_with_a_warning(
         with pytest.warns(DaskWarning, match=r"X is not persisted.*X = X.persist\(\)"):
             pair(name)[0].fit(points(40), case.labels)
         assert sorted(log.read_text().split()) == ["0", "40", "80"]
-    with pytest.warns(DaskWarning) as told:
+    with pytest.warns(DaskWarning) as warned:
         model = DaskEigenfunctionClassifier().fit(points(np.nan), case.labels)
-    assert any("unknown sizes" in str(each.message) for each in told)
+    assert any("unknown sizes" in str(each.message) for each in warned)
     assert model.transduction_.chunks == ((40, 40, 40),)
     assert np.isnan(model.predict(points(np.nan)).shape[0])
     assert model.predict(points(np.nan)).compute().shape == (120,)

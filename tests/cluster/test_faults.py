@@ -148,8 +148,8 @@ def test_the_error_of_a_dead_worker_names_its_task(client: Any) -> None:
     key = session.each(len, PerPart(["ab", "cd"]))[1].key
     error = session._explained(distributed.scheduler.KilledWorker(key, worker, 3))
     assert isinstance(error, MemoryError)
-    told = r"Workers of 3 GB died .* part 1 of the stage 'len'.* about 4.2 GB .*memory_limit="
-    assert re.search(told, str(error))
+    message = r"Workers of 3 GB died .* part 1 of the stage 'len'.* about 4.2 GB .*memory_limit="
+    assert re.search(message, str(error))
 
 
 @pytest.mark.slow

@@ -37,62 +37,58 @@ def knn(**options: Any) -> Make:
 GIVEN = np.random.default_rng(5).normal(size=(9, 4))  # anchors
 
 
-# name in GRAPHS -> examples as (id, from the points to a recipe, takes sparse X, marks).
-EXAMPLES: dict[str, list[tuple[str, Make, bool, Any]]] = {
-    "KNNGraph": [
-        ("heat", knn(), True, ()),
-        ("binary", knn(weights="binary", normalized=False, power=3), True, ()),
-        ("self-tuning", knn(weights="self-tuning", normalized=False), True, ()),
-        ("function", knn(weights=inverse), True, ()),
-        ("mutual", knn(mutual=True), True, ()),
-        ("cosine", knn(metric="cosine"), True, ()),
-        ("manhattan", knn(metric="manhattan"), True, ()),
-        ("faiss", knn(backend="faiss"), False, needs_faiss),
-        ("faiss-cosine", knn(backend="faiss", metric="cosine"), False, needs_faiss),
-        ("approximate", knn(approximate=True, target_recall=1.0), False, needs_faiss),
-        ("reduced", knn(n_components=3), False, ()),
-    ],
-    "AffinityGraph": [
-        ("dense", lambda X: AffinityGraph(gaussian_affinity(X)), True, ()),
-        (
-            "sparse",
-            lambda X: AffinityGraph(sp.coo_matrix(gaussian_affinity(X)), normalized=False),
-            True,
-            (),
+# name in GRAPHS -> examples: from the points to a recipe.
+EXAMPLES: dict[str, dict[str, Make]] = {
+    "KNNGraph": {
+        "heat": knn(),
+        "binary": knn(weights="binary", normalized=False, power=3),
+        "self-tuning": knn(weights="self-tuning", normalized=False),
+        "function": knn(weights=inverse),
+        "mutual": knn(mutual=True),
+        "cosine": knn(metric="cosine"),
+        "manhattan": knn(metric="manhattan"),
+        "faiss": knn(backend="faiss"),
+        "faiss-cosine": knn(backend="faiss", metric="cosine"),
+        "faiss-approximate": knn(approximate=True, target_recall=1.0),
+        "reduced": knn(n_components=3),
+    },
+    "AffinityGraph": {
+        "dense": lambda X: AffinityGraph(gaussian_affinity(X)),
+        "sparse": lambda X: AffinityGraph(sp.coo_matrix(gaussian_affinity(X)), normalized=False),
+    },
+    "TransformerGraph": {
+        "knn": lambda X: TransformerGraph(KNeighborsTransformer(n_neighbors=4)),
+        "radius": lambda X: TransformerGraph(
+            RadiusNeighborsTransformer(radius=1.5), weights="self-tuning", normalized=False
         ),
-    ],
-    "TransformerGraph": [
-        ("knn", lambda X: TransformerGraph(KNeighborsTransformer(n_neighbors=4)), True, ()),
-        (
-            "radius",
-            lambda X: TransformerGraph(
-                RadiusNeighborsTransformer(radius=1.5), weights="self-tuning", normalized=False
-            ),
-            True,
-            (),
+        "connectivity": lambda X: TransformerGraph(
+            KNeighborsTransformer(mode="connectivity"), power=2
         ),
-        (
-            "connectivity",
-            lambda X: TransformerGraph(KNeighborsTransformer(mode="connectivity"), power=2),
-            True,
-            (),
-        ),
-    ],
-    "AnchorGraph": [
-        ("kmeans", lambda X: AnchorGraph(8, random_state=3), True, ()),
-        ("random", lambda X: AnchorGraph(12, anchors="random", power=2), True, ()),
-        ("embedding", lambda X: AnchorGraph(12, weights="embedding", n_nearest=4), True, ()),
-        ("given", lambda X: AnchorGraph(anchors=GIVEN, normalized=True), True, ()),
-    ],
+    },
+    "AnchorGraph": {
+        "kmeans": lambda X: AnchorGraph(8, random_state=3),
+        "random": lambda X: AnchorGraph(12, anchors="random", power=2),
+        "embedding": lambda X: AnchorGraph(12, weights="embedding", n_nearest=4),
+        "given": lambda X: AnchorGraph(anchors=GIVEN, normalized=True),
+    },
 }
 CASES = [
-    pytest.param(make, takes_sparse, id=f"{name}-{label}", marks=marks)
+    pytest.param(make, id=f"{name}-{label}", marks=needs_faiss if label.startswith("faiss") else ())
     for name, examples in EXAMPLES.items()
-    for label, make, takes_sparse, marks in examples
+    for label, make in examples.items()
 ]
-each_recipe = pytest.mark.parametrize(("make", "takes_sparse"), CASES)
+
+
+def recipes(*without: str) -> Any:
+    """Run a test for all recipes whose ids contain none of some words."""
+    kept = [case for case in CASES if not any(word in str(case.id) for word in without)]
+    return pytest.mark.parametrize("make", kept)
+
+
+each_recipe = recipes()
 # One recipe of each class, for what does not depend on its other parameters.
-each_kind = pytest.mark.parametrize("make", [examples[0][1] for examples in EXAMPLES.values()])
+FIRST = [next(iter(examples.values())) for examples in EXAMPLES.values()]
+each_kind = pytest.mark.parametrize("make", FIRST, ids=EXAMPLES)
 
 
 def test_every_graph_has_an_example() -> None:
@@ -104,14 +100,12 @@ def test_every_graph_has_an_example() -> None:
     )
     X = gaussian_points()
     for name, examples in EXAMPLES.items():
-        for _, make, _, _ in examples:
+        for make in examples.values():
             assert type(make(X)) is GRAPHS[name]
 
 
 @each_recipe
-def test_affinity_is_symmetric_nonnegative_and_without_loops(
-    make: Make, takes_sparse: bool
-) -> None:
+def test_affinity_is_symmetric_nonnegative_and_without_loops(make: Make) -> None:
     X = gaussian_points()
     W = make(X).affinity(X)
     assert isinstance(W, sp.csr_array)
@@ -125,7 +119,7 @@ def test_affinity_is_symmetric_nonnegative_and_without_loops(
 
 
 @each_recipe
-def test_the_order_of_rows_does_not_change_the_graph(make: Make, takes_sparse: bool) -> None:
+def test_the_order_of_rows_does_not_change_the_graph(make: Make) -> None:
     X = gaussian_points()
     order = np.random.default_rng(1).permutation(len(X))
     W = make(X).affinity(X).toarray()
@@ -134,7 +128,7 @@ def test_the_order_of_rows_does_not_change_the_graph(make: Make, takes_sparse: b
 
 
 @each_recipe
-def test_recipe_is_cloned_pickled_and_never_changed(make: Make, takes_sparse: bool) -> None:
+def test_recipe_is_cloned_pickled_and_never_changed(make: Make) -> None:
     X = gaussian_points()
     recipe = make(X)
     assert isinstance(recipe, GraphRecipe)
@@ -155,20 +149,23 @@ def test_recipe_is_cloned_pickled_and_never_changed(make: Make, takes_sparse: bo
 
 
 @each_recipe
-def test_float32_and_sparse_points_give_the_same_graph(make: Make, takes_sparse: bool) -> None:
+def test_float32_points_give_the_same_graph(make: Make) -> None:
+    X = gaussian_points()
+    expected, X32 = make(X).affinity(X).toarray(), X.astype(np.float32)
+    assert_allclose(make(X32).affinity(X32).toarray(), expected, rtol=1e-4, atol=1e-6)
+
+
+@recipes("faiss", "reduced")  # which take dense points only
+@pytest.mark.parametrize("form", [sp.csr_matrix, sp.csr_array, sp.coo_array])
+def test_sparse_points_give_the_same_graph(form: Any, make: Make) -> None:
     X = gaussian_points()
     X[:, 1:][np.abs(X[:, 1:]) < 0.5] = 0  # but no empty rows: see their own test
-    expected = make(X).affinity(X).toarray()
-    X32 = X.astype(np.float32)
-    assert_allclose(make(X32).affinity(X32).toarray(), expected, rtol=1e-4, atol=1e-6)
-    if takes_sparse:
-        for to_sparse in (sp.csr_matrix, sp.csr_array, sp.coo_array):
-            S = to_sparse(X)
-            assert_allclose(make(S).affinity(S).toarray(), expected, rtol=1e-9)
+    expected, S = make(X).affinity(X).toarray(), form(X)
+    assert_allclose(make(S).affinity(S).toarray(), expected, rtol=1e-9)
 
 
 @each_recipe
-def test_the_laplacian_of_a_recipe_is_positive_semidefinite(make: Make, takes_sparse: bool) -> None:
+def test_the_laplacian_of_a_recipe_is_positive_semidefinite(make: Make) -> None:
     X = gaussian_points()
     recipe = make(X)
     L = build_laplacian(recipe, X)
@@ -179,11 +176,8 @@ def test_the_laplacian_of_a_recipe_is_positive_semidefinite(make: Make, takes_sp
     assert abs(eigenvalues[0]) < 1e-12 * eigenvalues[-1]  # each component has its null vector
 
 
-@pytest.mark.parametrize(
-    ("make", "takes_sparse"),
-    [case for case in CASES if not str(case.id).startswith("AffinityGraph")],  # sees no points
-)
-def test_rejects_empty_and_infinite_points(make: Make, takes_sparse: bool) -> None:
+@recipes("AffinityGraph")  # which sees no points
+def test_rejects_empty_and_infinite_points(make: Make) -> None:
     X = gaussian_points()
     recipe = make(X)
     for bad in (np.nan, np.inf):

@@ -232,5 +232,5 @@ def test_too_many_tied_functions_are_cut_with_a_warning() -> None:
     eigenvalues = np.concatenate([np.full(9, 0.2), np.full(5, 1.0)])
     with pytest.warns(TiedPointsWarning, match=r"9 eigenfunctions .* the 2, .*_eigenfunctions=9\."):
         assert len(eigenfunctions._smoothest(eigenvalues, 2)) == 2
-    # At 1 nothing is to be told: they differ by rounding.
+    # At 1 there is no warning: they differ by rounding.
     assert len(eigenfunctions._smoothest(eigenvalues, 11)) == 11

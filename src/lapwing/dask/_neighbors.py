@@ -308,11 +308,13 @@ def _tuned(
         return replace(search, n_read=n_read, more=more).recall(truth)
 
     n_lists = placement.n_lists
-    search, reading = ann.tuned(fill, recall_of, X.shape, k, n_lists, holding, target_recall, _CURE)
+    search, reading = ann.tuned(
+        fill, recall_of, X.shape, k, n_lists, holding, target_recall, _ADVICE
+    )
     return replace(search, n_read=reading.n_read, more=reading.more), reading.recall
 
 
-_CURE = (
+_ADVICE = (
     "Reduce the features first, or use DaskAnchorGraphClassifier or DaskEigenfunctionClassifier, "
     "which need no neighbours."
 )

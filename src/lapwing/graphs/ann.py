@@ -68,7 +68,7 @@ CODED_POINTS, _MOST_CODES = 20_000, 256
 # 0.993.
 _CONTENTS = (("codes", 4.0, 2), ("codes", 4.0, 8), ("bytes", 1.5, 2), ("points", 1.0, 0))
 
-_CURE = (
+_ADVICE = (
     "Reduce the features first, e.g. KNNGraph(n_components=30), or use an estimator that searches "
     "no neighbours (AnchorGraphClassifier, EigenfunctionClassifier)."
 )
@@ -196,7 +196,7 @@ def _forecast(scaled: _FaissPoints, k: int) -> None:
     require_memory(
         float(n) * (4 * scaled.width + edges * 16 * k),
         f"A search for {k} neighbours of each of {n} points",
-        _CURE,
+        _ADVICE,
     )
 
 
@@ -331,7 +331,7 @@ def tuned(
     n_lists: int,
     holding: int,
     target_recall: float,
-    cure: str = _CURE,
+    advice: str = _ADVICE,
 ) -> tuple[T, Reading]:
     """Choose the content of lists and the number of lists to read for the target recall.
 
@@ -352,7 +352,7 @@ def tuned(
     holding : int
         Number of nearest lists that contain `target_recall` of the neighbours.
     target_recall : float
-    cure : str, optional
+    advice : str, optional
         Advice in the warning about a low recall.
 
     Returns
@@ -388,7 +388,7 @@ def tuned(
     level = logging.INFO if reading.recall >= target_recall else logging.WARNING
     of_lists = reading.n_read, n_lists, reading.content
     _LOGGER.log(level, text, reading.recall, target_recall, *of_lists)
-    warn_low_recall(reading.recall, target_recall, n, cure)
+    warn_low_recall(reading.recall, target_recall, n, advice)
     return lists, reading
 
 
@@ -444,12 +444,12 @@ def lists_holding(order: Array, holders: Array, target_recall: float) -> int:
     return int(needed[min(len(needed) - 1, int(target_recall * len(needed)))]) + 1
 
 
-def warn_low_recall(recall: float, target_recall: float, n: int, cure: str = _CURE) -> None:
+def warn_low_recall(recall: float, target_recall: float, n: int, advice: str = _ADVICE) -> None:
     """Warn if a search finds too few of the neighbours of n points."""
     if recall < min(target_recall, LOW_RECALL):
         warn(
             f"The search finds {recall:.0%} of the nearest neighbours of {n} points: more "
-            f"would take many minutes. {cure}",
+            f"would take many minutes. {advice}",
             LowRecallWarning,
         )
 
