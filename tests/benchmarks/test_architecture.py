@@ -17,7 +17,7 @@ def imported(path: Path) -> set[str]:
     return set(IMPORTED.findall(path.read_text(encoding="utf-8")))
 
 
-def test_families_import_only_themselves_and_what_is_shared() -> None:
+def test_benchmarks_do_not_import_each_other() -> None:
     files = list((ROOT / "benchmarks").glob("*/*.py"))
     assert len(files) > 20
     assert any(imported(path) == {path.parent.name, "shared"} for path in files)

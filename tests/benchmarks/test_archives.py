@@ -154,7 +154,7 @@ def test_two_digits_of_mnist(write: Write) -> None:
 
 
 @pytest.mark.parametrize("n", [31022, 31021])
-def test_faces_exchange_their_parts(write: Write, n: int) -> None:
+def test_parts_of_the_faces_are_exchanged(write: Write, n: int) -> None:
     # One non-face may be missing, as it is in a copy in circulation.
     write("cbcl_face", cbcl_arrays(n))
     data = sets.load_facemit()
@@ -168,7 +168,7 @@ def test_faces_exchange_their_parts(write: Write, n: int) -> None:
     assert np.flatnonzero(~data.is_test).tolist() == list(range(100))
 
 
-def test_home_that_is_not_set(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unset_data_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(HOME_VARIABLE, raising=False)
     assert data_folder() is None
     with pytest.raises(
@@ -177,7 +177,7 @@ def test_home_that_is_not_set(monkeypatch: pytest.MonkeyPatch) -> None:
         sets.load("g50c")
 
 
-def test_home_that_is_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_data_folder_that_does_not_exist(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(HOME_VARIABLE, str(tmp_path / "nowhere"))
     with pytest.raises(DataError, match=r"LAPWING_DATA_HOME=.*nowhere is not a folder\. Set it to"):
         sets.load("g50c")
@@ -228,7 +228,7 @@ def test_damaged_archive(write: Write, damage: Callable[[bytes], bytes]) -> None
         sets.load("g50c")
 
 
-def test_archive_of_python_objects_is_not_unpickled(write: Write) -> None:
+def test_archives_are_not_unpickled(write: Write) -> None:
     write("g50c", {**g50c_arrays(), "y": np.array([{}] * 550, dtype=object)})
     with pytest.raises(DataError, match=r"cannot be read .*Object arrays cannot be loaded"):
         sets.load("g50c")

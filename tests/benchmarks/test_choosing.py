@@ -39,7 +39,7 @@ def record(source: str, number: int, *rows: Row) -> Record:
 
 
 @pytest.mark.parametrize("drawing", ["equal", "random"])
-def test_labels_are_drawn_as_the_task_says(drawing: str) -> None:
+def test_numbers_of_drawn_labels(drawing: str) -> None:
     y = np.repeat([0, 1, 2], [40, 8, 2])
     data = Data(np.zeros((50, 1)), y)
     for number in range(5):
@@ -51,14 +51,14 @@ def test_labels_are_drawn_as_the_task_says(drawing: str) -> None:
         assert (counts == 2).all() if drawing == "equal" else 6 <= counts.sum() <= 8
 
 
-def test_one_label_a_class_is_drawn_in_one_way() -> None:
+def test_single_labels_have_no_random_drawing() -> None:
     found = tasks("g50c", 2)
     assert len(found) == len(set(found)) == 10
     assert not any(task.per_class == 1 and task.drawing == "random" for task in found)
     assert {task.draw for task in tasks("g50c", 2, first=100)} == {100, 101}
 
 
-def test_records_are_kept_and_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stored_records_are_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(SOURCES, "clouds", Source(clouds, "clouds"))  # type: ignore[misc]
     monkeypatch.setattr(records_module, "tasks", lambda *_: [replace(TASK, source="clouds")])
     (first,) = gather("clouds", tmp_path, n_draws=1, size=40, seed=0)
@@ -76,7 +76,7 @@ def test_records_are_kept_and_read_again(tmp_path: Path, monkeypatch: pytest.Mon
     assert of_other_sizes(tmp_path, 600) == [first]
 
 
-def test_the_choice_is_that_of_compare() -> None:
+def test_choice_equals_that_of_compare() -> None:
     good, bad = row("S3VC()", CLUSTERS, 0.1, 1), row("LapSVC(gamma_I=0)", LABELS_ALONE, 0.3, 4)
     made = record("g50c", 0, bad, good)
     assert chosen(made, CONSTANTS) is good
@@ -85,7 +85,7 @@ def test_the_choice_is_that_of_compare() -> None:
     assert chosen(record("g50c", 0, bad, refused), CONSTANTS) is bad
 
 
-def test_a_set_is_judged_by_constants_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_constants_come_from_sets_of_other_origin(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where errors are what the labels say on one set, and far more on another of other origin."""
     rng = np.random.default_rng(0)
     made = [
@@ -108,7 +108,7 @@ def test_a_set_is_judged_by_constants_of_others(monkeypatch: pytest.MonkeyPatch)
     assert estimates(outcomes(made)).rows[0][:2] == ["3, equal", "8"]
 
 
-def test_a_method_that_some_sets_did_not_try_has_no_mean_over_all() -> None:
+def test_no_mean_for_methods_missing_on_some_sets() -> None:
     """`BalancedGraphClassifier` is tried from three classes on."""
     alone = row("LapSVC(gamma_I=0)", LABELS_ALONE, 0.4, 4)
     made = [

@@ -9,7 +9,7 @@ from benchmarks.cluster.data import CHUNK, KINDS, N_TERMS, WORDS, classes, docum
 from lapwing.dask._plan import BLOCK_BYTES, Plan, count_of_blocks, count_of_groups
 
 
-def test_a_worker_holds_less_the_more_there_are() -> None:
+def test_memory_of_a_worker_decreases_with_their_number() -> None:
     plans = [Plan(10_000_000, 64, workers) for workers in (2, 8, 32)]
     held = [each.worker_bytes for each in plans]
     assert held == sorted(held, reverse=True)

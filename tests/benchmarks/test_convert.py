@@ -104,7 +104,7 @@ def test_sparse_matlab_file(convert: Convert, source: Path) -> None:
     assert abs(found - X.tocsr().astype(np.float32)).max() == 0
 
 
-def test_set_of_the_book(convert: Convert, source: Path) -> None:
+def test_files_of_the_ssl_book(convert: Convert, source: Path) -> None:
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(1500, 241)), np.tile([0, 1], 750)
     scipy.io.savemat(source / "SSL,set=3,data.mat", {"X": X, "y": y[:, None]})
@@ -236,7 +236,7 @@ class Harm:
         return os.mkdir, ("harm",)
 
 
-def test_label_sets_that_would_run_something(
+def test_pickled_code_is_not_run(
     source: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

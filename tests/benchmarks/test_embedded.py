@@ -70,7 +70,7 @@ def marked(points: Prepared, split: int = 0) -> np.ndarray:
 @pytest.mark.parametrize(
     "tuning", [Tuning(0.1, 1e2, 1.0), Tuning(10.0, 1e4, 1e2), Tuning(1e4, 1e2, 1e-2)]
 )
-def test_grid_is_the_library(points: Prepared, method: str, tuning: Tuning) -> None:
+def test_grid_equals_the_library(points: Prepared, method: str, tuning: Tuning) -> None:
     fit = points.fit(method, points.data.y, [tuning], 20)
     theirs, seconds = library_values(
         method,
@@ -89,7 +89,7 @@ def test_grid_is_the_library(points: Prepared, method: str, tuning: Tuning) -> N
 
 
 @pytest.mark.parametrize("method", SOLVERS)
-def test_landmark_grid_is_the_library(points: Prepared, method: str) -> None:
+def test_landmark_grid_equals_the_library(points: Prepared, method: str) -> None:
     tuning, X, y = Tuning(1.0, 1e4, 1.0), points.data.X, points.data.y
     recipe = Recipe(KNNGraph(5, power=1), 15, paper_gamma(X), 30)
     few = prepare(points.data, recipe, points.draws[:1])

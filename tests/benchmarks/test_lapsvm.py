@@ -271,7 +271,7 @@ def test_exact_methods_agree(setting: Setting) -> None:
     np.testing.assert_allclose(pcg, newton, rtol=1e-8)
 
 
-def test_setting_is_in_the_order_of_its_parts(setting: Setting) -> None:
+def test_setting_orders_rows_by_part(setting: Setting) -> None:
     split, y = setting.split, setting.problem.load().y
     for part, rows in zip(
         "LUVT", (split.labeled, split.unlabeled, split.validation, split.test), strict=True
@@ -284,7 +284,7 @@ def test_setting_is_in_the_order_of_its_parts(setting: Setting) -> None:
     assert (setting.y_train[setting.n_labeled :] == -1).all()
 
 
-def test_descent_is_that_of_the_estimator(setting: Setting) -> None:
+def test_descent_equals_that_of_the_estimator(setting: Setting) -> None:
     weights = paper.NormWeights(1e-2, 1.0)
     path = descend(setting, weights, 30)
     assert all(curve.shape == (30,) for curve in (*path.errors.values(), *path.values.values()))
@@ -314,7 +314,7 @@ def test_slow_methods_have_one_split_of_a_large_set() -> None:
     assert {"newton", "dual"} <= set(methods_of(small, first=False))
 
 
-def test_a_method_with_fewer_splits_says_so_and_the_exact_one_is_judged() -> None:
+def test_fewer_splits_of_a_slow_method_are_shown() -> None:
     runs = {"newton": [outcome(9.0)], "exact": [outcome(2.0)] * 3, "mixed": [outcome(2.2)] * 3}
     result = result_of(PROBLEMS["mnist3vs8"], runs)
     checks = checks_of("mnist3vs8", runs)

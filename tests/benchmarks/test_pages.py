@@ -89,7 +89,7 @@ def test_finished_pieces_are_found_again(
     assert len(calls) == 3
 
 
-def test_a_half_written_result_is_never_read(tmp_path: Path) -> None:
+def test_incomplete_results_are_not_read(tmp_path: Path) -> None:
     start, calls = starter()
     (tmp_path / "one.json").write_text('{"piece": "one", "comm', encoding="utf-8")
     (tmp_path / "one").mkdir()
@@ -101,13 +101,13 @@ def test_a_half_written_result_is_never_read(tmp_path: Path) -> None:
     assert pieces.status(ONE).state is State.DONE
 
 
-def test_an_old_result_is_not_taken_for_a_new_one(tmp_path: Path) -> None:
+def test_results_of_earlier_runs_are_removed(tmp_path: Path) -> None:
     (tmp_path / "one").mkdir()
     (tmp_path / "one" / "reading.json").write_text(json.dumps(result()), encoding="utf-8")
     assert not Pieces(tmp_path, starter(lambda work: None)[0]).run(ONE)
 
 
-def test_a_stopped_piece_goes_on_with_what_it_kept(tmp_path: Path) -> None:
+def test_stopped_piece_continues_from_its_files(tmp_path: Path) -> None:
     def stopped(work: Path) -> None:
         (work / "kept.jsonl").write_text("1\n", encoding="utf-8")
         raise KeyboardInterrupt
@@ -124,7 +124,7 @@ def test_a_stopped_piece_goes_on_with_what_it_kept(tmp_path: Path) -> None:
     assert run_all(Pieces(tmp_path, starter(goes_on)[0]), [ONE], None) == 0
 
 
-def test_another_command_is_another_measurement(tmp_path: Path) -> None:
+def test_changed_command_is_measured_again(tmp_path: Path) -> None:
     start, calls = starter()
     pieces = Pieces(tmp_path, start)
     assert pieces.run(ONE)
@@ -153,7 +153,7 @@ def test_tables_of_several_pieces_become_one() -> None:
     assert merge([measured("one", a)], "Other") == []
 
 
-def test_a_page_says_of_every_table_where_it_is_from() -> None:
+def test_tables_on_a_page_have_their_source() -> None:
     template = "# Title\n\nMore.\n\n<!-- results: reading pag*; tables: T -->\n"
     tables = [Table(title, ["x"], [["1"]]) for title in ("T", "Other")]
     text = page_text(template, {"reading": measured("reading", *tables)})
@@ -164,7 +164,7 @@ def test_a_page_says_of_every_table_where_it_is_from() -> None:
     assert "Not measured yet:\n\n- `python -m benchmarks page`, about 5 minutes" in text
 
 
-def test_finished_pieces_are_taken_over_without_what_is_raw(tmp_path: Path) -> None:
+def test_import_of_results_without_raw_measurements(tmp_path: Path) -> None:
     pieces = Pieces(tmp_path, starter()[0])
     known = {piece.name: piece for piece in PIECES}
     pieces.run(known["reading"])
@@ -175,14 +175,14 @@ def test_finished_pieces_are_taken_over_without_what_is_raw(tmp_path: Path) -> N
     assert read_results(tmp_path / "kept")["reading"].run == RUN
 
 
-def test_the_pages_are_those_of_the_results(tmp_path: Path) -> None:
+def test_pages_are_up_to_date(tmp_path: Path) -> None:
     assert main(["pages", "--output", str(tmp_path)]) == 0
     made = {path.name: path.read_text(encoding="utf-8") for path in tmp_path.iterdir()}
     shown = {name: (DOCS / name).read_text(encoding="utf-8") for name in made}
     assert made == shown, "run `python -m benchmarks pages`, and commit what it writes"
 
 
-def test_other_results_make_other_pages() -> None:
+def test_pages_change_with_results() -> None:
     results = read_results(KEPT)
     table = Table("T", ["x"], [["4711"]])
     changed = all_pages({**results, "reading": measured("reading", table)})
@@ -190,7 +190,7 @@ def test_other_results_make_other_pages() -> None:
     assert any("4711" in text for text in changed.values())
 
 
-def test_the_papers_in_short_are_taken_from_the_tables() -> None:
+def test_short_table_of_the_papers() -> None:
     u = ["Dataset", "Method", "U"]
     found = measured(
         "lapsvm-small",
@@ -218,7 +218,7 @@ def test_the_papers_in_short_are_taken_from_the_tables() -> None:
     assert in_short({}) == []
 
 
-def test_every_result_is_shown_and_every_page_is_reached() -> None:
+def test_every_result_is_on_a_page_and_every_page_in_the_index() -> None:
     known = {piece.name for piece in PIECES}
     templates = read_templates()
     assert {name for text in templates.values() for name in pieces_of(text)} == known

@@ -38,14 +38,14 @@ def test_labels_come_in_equal_numbers(clouds: tuple[np.ndarray, np.ndarray]) -> 
         assert task.shares.sum() == pytest.approx(1)
 
 
-def test_the_kernel_follows_the_points() -> None:
+def test_default_kernel_of_a_task() -> None:
     y, shares = np.array([0, -1]), np.ones(1)
     assert Task(np.zeros((2, 2)), y, shares).kernel == "rbf"
     assert Task(np.zeros((2, 3)), y, shares).kernel == "linear"
     assert Task(csr_array(np.eye(2)), y, shares).kernel == "linear"
 
 
-def test_a_method_that_fails_is_counted(clouds: tuple[np.ndarray, np.ndarray]) -> None:
+def test_failures_are_counted(clouds: tuple[np.ndarray, np.ndarray]) -> None:
     def broken(task: Task) -> np.ndarray:
         raise ValueError("no such graph")
 

@@ -20,7 +20,7 @@ THREADS = Spent("S3VC", 1.0, 4.0)
         (3.0, 1.0, 0.1, 5.1, ["4 threads, S3VC"]),
     ],
 )
-def test_what_is_expected(
+def test_limits(
     draws: float, left_out: float, updates: float, threads: float, missed: list[str]
 ) -> None:
     one = [Spent("LapRLS", 1.0, seconds) for seconds in (draws, left_out, updates)]

@@ -51,13 +51,13 @@ def test_sets_are_standardised_and_always_the_same(name: str) -> None:
     assert (y == again[1]).all()
 
 
-def test_the_hand_of_a_stretched_arm_is_as_far_as_its_links_are_long() -> None:
+def test_hand_distance_of_a_stretched_arm() -> None:
     angles = np.array([[1.2, 0, 0, 0], [0.3, np.pi, 0, np.pi]])
     lengths = np.array([[1, 2, 3, 4], [1, 1, 2, 3]])
     np.testing.assert_allclose(sources.hand_distance(angles, lengths), [10, 1])
 
 
-def test_torque_is_the_work_of_the_shoulder() -> None:
+def test_shoulder_torque_of_two_rods() -> None:
     """By the energy of both links, whose bodies are two points each."""
     rng = np.random.default_rng(0)
     q, v, a = rng.normal(size=(3, 5, 2))
@@ -165,7 +165,7 @@ def test_errors_are_means_over_draws(two_methods: list[Answer]) -> None:
     assert table.notes[1:] == ["- LapSVR(): ValueError: no."]
 
 
-def test_ratios_are_to_the_best_that_sees_known_targets_alone(two_methods: list[Answer]) -> None:
+def test_ratios_to_the_best_supervised_method(two_methods: list[Answer]) -> None:
     worse = [
         replace(a, method="SVR(C=10)", error=3.0) for a in two_methods if a.method == "RidgeCV"
     ]
@@ -177,7 +177,7 @@ def test_ratios_are_to_the_best_that_sees_known_targets_alone(two_methods: list[
     ]
 
 
-def test_coreg_takes_the_row_that_is_most_consistent() -> None:
+def test_coreg_selects_the_most_consistent_row() -> None:
     """By means of the three nearest, written out."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(14, 2))

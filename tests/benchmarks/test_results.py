@@ -42,22 +42,20 @@ from benchmarks.shared.tables import Table
         ([1.0, 3.008] * 5, 10, True),  # as it is printed
     ],
 )
-def test_a_limit_is_judged_by_an_interval(
+def test_limit_is_compared_with_a_confidence_interval(
     values: list[float], full: int, passed: bool | None
 ) -> None:
     assert meets_limit(values, 2.0, full) is passed
 
 
 @given(st.lists(st.floats(0, 50), min_size=2, max_size=9), st.floats(0, 50))
-def test_more_of_the_protocol_never_takes_a_verdict_back_that_its_mean_shares(
-    values: list[float], limit: float
-) -> None:
+def test_fewer_splits_give_the_same_verdict_or_none(values: list[float], limit: float) -> None:
     of_all = meets_limit(values, limit, len(values))
     assert of_all is not None
     assert meets_limit(values, limit, 10 * len(values)) in (of_all, None)
 
 
-def test_too_few_splits_are_no_miss() -> None:
+def test_too_few_splits_do_not_miss_a_limit() -> None:
     checks = [Check("a", "2.6", "2.3", passed=None), Check("b", "2", "1", passed=False)]
     table = limits_table(checks, {"a": "not missed", "b": "because"})
     assert [row[4] for row in table.rows] == ["too few splits", "MISS"]
@@ -67,7 +65,7 @@ def test_too_few_splits_are_no_miss() -> None:
 # Files
 
 
-def test_half_a_file_is_never_read(tmp_path: Path) -> None:
+def test_incomplete_files_are_not_read(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     assert read_json(path) is None
     path.write_text('{"run": [1,', encoding="utf-8")
@@ -77,7 +75,7 @@ def test_half_a_file_is_never_read(tmp_path: Path) -> None:
     assert [one.name for one in tmp_path.iterdir()] == ["a.json"]
 
 
-def test_lines_go_on_after_the_last_whole_one(tmp_path: Path) -> None:
+def test_lines_continue_after_the_last_complete_one(tmp_path: Path) -> None:
     path = tmp_path / "folder" / "a.jsonl"
     lines = Lines(path)
     assert list(lines) == []
@@ -92,7 +90,7 @@ def test_lines_go_on_after_the_last_whole_one(tmp_path: Path) -> None:
     assert list(Lines(path, resume=False)) == []
 
 
-def test_results_say_where_they_are_from(
+def test_results_contain_their_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     typed = ["x", "lapsvm", "--output", "/somebody/at/home", "--sets", "g50c", "--output=/there"]

@@ -131,7 +131,7 @@ def test_parts_are_disjoint_and_have_their_sizes() -> None:
     assert len(np.unique(everything, axis=0)) == 96
 
 
-def test_labels_may_be_as_many_of_either_class() -> None:
+def test_partition_with_equal_numbers_of_labels() -> None:
     for seed in range(5):
         part = partition(clouds(), (4, 40, 10), np.random.default_rng(seed), even=True)
         assert part.task.y[part.task.labeled].sum() == 0
@@ -236,7 +236,7 @@ def test_candidates_are_near_the_final_fit() -> None:
 # Pairs of classes
 
 
-def test_draws_of_two_a_class_where_no_splits_are_published() -> None:
+def test_two_labels_per_class_without_published_splits() -> None:
     y = np.repeat(np.arange(4), 9)
     sets = labeled_sets(Data(np.zeros((36, 1)), y), seed=0)
     assert len({tuple(rows) for rows in sets}) == 10
@@ -245,7 +245,7 @@ def test_draws_of_two_a_class_where_no_splits_are_published() -> None:
     assert labeled_sets(Data(np.zeros((36, 1)), y, None, published), 0) is published
 
 
-def test_pairs_leave_the_other_classes_out() -> None:
+def test_pairs_use_their_two_classes_only() -> None:
     rng = np.random.default_rng(0)
     y = np.repeat(np.arange(3), 20)
     X = rng.standard_normal((60, 2)) + 9.0 * np.array([[0, 0], [1, 0], [0, 1]])[y]
@@ -314,7 +314,7 @@ def test_one_label_a_class_is_enough_for_two_clouds(name: str) -> None:
     assert error_of(FEW[name](), swapped, labeled) == 100
 
 
-def test_a_line_of_few_labels_counts_swapped_classes() -> None:
+def test_row_of_few_labels_counts_swapped_classes() -> None:
     assert row("a", [1.0, 93.0, 2.0, 50.0]) == ["a", "4", "26.0", "1.0", "93.0", "1"]
 
 
@@ -331,7 +331,7 @@ def test_topics_are_texts_of_unit_length() -> None:
     assert products[same].mean() > products[~same].mean()
 
 
-def test_uneven_classes_are_reported_where_labels_come_in_equal_numbers() -> None:
+def test_warning_of_uneven_classes_with_equal_numbers_of_labels() -> None:
     rng = np.random.default_rng(0)
     truth = (rng.uniform(size=160) > 0.85).astype(int)
     truth[:24] = np.arange(24) % 2

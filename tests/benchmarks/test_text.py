@@ -57,7 +57,7 @@ def test_documents_do_not_name_their_class() -> None:
     ]
 
 
-def test_code_and_paths_are_taken_out() -> None:
+def test_code_and_paths_are_removed() -> None:
     text = (
         "See `numpy.linalg.solve` of SciPy.\n>>> np.zeros(3)\n... more\nfrom a import b\n1.5 kept"
     )
@@ -119,7 +119,7 @@ def test_methods_answer_from_their_columns(name: str, mixed: tuple[Documents, np
 # Tables
 
 
-def test_the_best_has_answered_every_draw() -> None:
+def test_best_method_has_no_failures() -> None:
     good = Answer("s", "good", 3, 0, 10.0, 1.0)
     found = [good, replace(good, draw=1, error=20.0)]
     lost = replace(good, method="lost", error=5.0)

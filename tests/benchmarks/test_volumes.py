@@ -85,7 +85,7 @@ def test_unseen_points_are_no_points_of_the_fit() -> None:
 
 
 @pytest.mark.parametrize("source", ["clouds", UNSEEN])
-def test_records_are_kept_and_read_again(
+def test_stored_records_are_read_again(
     source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(SOURCES, source, Source(clouds, (1,)))  # type: ignore[misc]
@@ -129,7 +129,7 @@ def test_tables_show_means_and_paired_wins() -> None:
     assert errors(made, "wrong").rows == []
 
 
-def test_verdicts_wait_for_draws_enough() -> None:
+def test_few_draws_have_no_verdict() -> None:
     few = [record("flow", "known", 2.9, i) for i in range(3)]
     first = next(
         row for row in expectations(few).rows if "1 per class, flow, prior known" in row[0]
@@ -141,7 +141,7 @@ def test_verdicts_wait_for_draws_enough() -> None:
     assert expectations(worse).rows[0][-1] == "MISS"
 
 
-def test_safety_looks_at_the_best_of_the_others() -> None:
+def test_flow_is_compared_with_the_best_of_the_others() -> None:
     made = [record("flow", "unknown", 7.0, i) for i in range(20)]
     made += [record("poisson", "unknown", 4.5, i) for i in range(20)]
     made += [record("mbo", "unknown", 9.0, i) for i in range(20)]
@@ -152,7 +152,7 @@ def test_safety_looks_at_the_best_of_the_others() -> None:
     assert found.title.endswith("than the best of poisson, SVM")
 
 
-def test_the_mean_of_all_sets_is_judged_where_each_is() -> None:
+def test_mean_of_all_sets_has_a_verdict_if_each_set_has_one() -> None:
     made = [record("flow", "unknown", 7.0, i) for i in range(20)]
     made += [record("poisson", "unknown", 4.5, i) for i in range(20)]
     more = [replace(each, task=replace(each.task, per_class=5)) for each in made]

@@ -196,7 +196,7 @@ def offsets(artist: Any) -> Array:
     return np.asarray(artist.get_offsets())
 
 
-def test_a_decision_map_holds_ground_boundaries_and_points() -> None:
+def test_background_boundaries_and_points_of_a_decision_map() -> None:
     display = draw_map(MODEL, X, Y, resolution=30)
     np.testing.assert_array_equal(offsets(display.unlabeled_), X[Y == -1])
     for c in range(3):
@@ -222,7 +222,7 @@ def test_a_decision_map_on_dark_ground_fades_into_it() -> None:
 
 
 @pytest.mark.parametrize("framed", [False, True])
-def test_names_of_columns_name_the_axes(framed: bool) -> None:
+def test_axes_are_named_by_columns(framed: bool) -> None:
     points = pd.DataFrame(X, columns=["width", "height"]) if framed else X
     model = LapSVC().fit(points, Y)
     axes = draw_map(model, points, Y, resolution=5).ax_
@@ -288,7 +288,7 @@ def test_many_features_are_drawn_by_principal_components(sparse: bool) -> None:
     assert display.ax_.get_xlabel() == "first principal component"
 
 
-def test_one_feature_a_layout_a_pipeline_and_numbers_to_predict() -> None:
+def test_graphs_of_other_inputs() -> None:
     display = draw_graph(LapSVC().fit(X[:, :1], Y), X[:, :1])
     np.testing.assert_array_equal(display.layout, np.column_stack([X[:, 0], np.zeros(30)]))
     pipeline = make_pipeline(StandardScaler(), LapSVC()).fit(X, Y)

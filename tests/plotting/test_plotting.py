@@ -79,9 +79,7 @@ COLUMNS = {"two classes": [(1.0, -2.0)], "three": [(1.0, 0.0), (-0.5, 0.8), (-0.
 
 
 @pytest.mark.parametrize("name", COLUMNS)
-def test_the_background_has_the_colour_of_the_class_and_is_pale_at_boundaries(
-    X: Points, name: str
-) -> None:
+def test_background_of_the_class_fades_at_boundaries(X: Points, name: str) -> None:
     model = Linear(*COLUMNS[name])
 
     def scores(points: Points) -> Points:
@@ -175,7 +173,7 @@ def test_the_order_of_classes_gives_the_colours(X: Points) -> None:
     np.testing.assert_array_equal(drawn(axes)[0], X[20:])
 
 
-def test_names_stand_beside_stars_if_there_is_room(X: Points) -> None:
+def test_class_names_avoid_stars(X: Points) -> None:
     middle = np.median(X, axis=0)
     points = np.vstack([X, middle])
     labeled = np.arange(41) == 40

@@ -132,7 +132,7 @@ def test_texts_in_pictures_can_be_read(open_page: Any, width: int) -> None:
         assert min(heights) > 9.5
 
 
-def test_nothing_in_the_page_can_run(open_page: Any) -> None:
+def test_page_runs_no_scripts(open_page: Any) -> None:
     view = open_page("hostile")
     assert view.page.title().endswith("lapwing report")
     assert view.ask("document.scripts.length + document.images.length") == 0
@@ -144,7 +144,7 @@ def test_nothing_in_the_page_can_run(open_page: Any) -> None:
     assert view.ask("typeof window.ran") == "undefined"
 
 
-def test_the_keyboard_reaches_everything(open_page: Any) -> None:
+def test_keyboard_navigation(open_page: Any) -> None:
     view = open_page("classes", 400)
     view.ask(OPEN_ALL)
     page = view.page
@@ -171,7 +171,7 @@ def test_the_keyboard_reaches_everything(open_page: Any) -> None:
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-def test_points_say_what_they_are_when_pointed_at(open_page: Any, width: int) -> None:
+def test_tooltips_of_hovered_points(open_page: Any, width: int) -> None:
     page = open_page("classes", width).page
     points = page.locator("#map .pt")
     shown = page.locator("#map .pt text.tip:visible")
@@ -194,7 +194,7 @@ def test_points_say_what_they_are_when_pointed_at(open_page: Any, width: int) ->
     assert box["y"] + box["height"] <= picture["y"] + picture["height"]
 
 
-def test_the_listed_points_say_what_they_are_to_the_keyboard(open_page: Any) -> None:
+def test_tooltips_of_focused_points(open_page: Any) -> None:
     page = open_page("classes").page
     stops = page.locator("#map .pt[tabindex='0']")
     assert stops.count() == 10
@@ -207,7 +207,7 @@ def test_the_listed_points_say_what_they_are_to_the_keyboard(open_page: Any) -> 
     assert page.get_by_role("img", name=first.get_attribute("aria-label")).count() == 1
 
 
-def test_a_tap_on_a_point_says_what_it_is(open_page: Any) -> None:
+def test_tooltip_of_a_tapped_point(open_page: Any) -> None:
     page = open_page("classes", 400).page
     point = page.locator("#map .pt[tabindex='-1']").nth(40)
     point.locator("path").first.click(force=True)
@@ -224,7 +224,7 @@ def test_the_first_screen_has_the_answer_the_map_and_the_next_step(open_page: An
     assert page.locator("details[open]").count() == 0
 
 
-def test_the_sections_can_be_jumped_to(open_page: Any) -> None:
+def test_links_to_sections(open_page: Any) -> None:
     links = open_page("classes").page.get_by_role("navigation").get_by_role("link")
     targets = [link.get_attribute("href") for link in links.all()]
     assert len(targets) > 5
@@ -236,7 +236,7 @@ def test_the_sections_can_be_jumped_to(open_page: Any) -> None:
         page.wait_for_function("target => location.hash === target", arg=target)
 
 
-def test_what_a_screen_reader_is_told(open_page: Any) -> None:
+def test_accessibility_tree(open_page: Any) -> None:
     page = open_page("classes").page
     names = [page.get_by_role(role).count() for role in ("banner", "navigation", "main")]
     assert names == [1, 1, 1]

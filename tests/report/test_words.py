@@ -38,7 +38,7 @@ MODELS = {
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_words_are_those_of_the_class(name: str) -> None:
+def test_distinctive_words_of_a_class(name: str) -> None:
     model, X = MODELS[name]
     model.fit(X, labels())
     points = model[:-1].transform(X)
@@ -59,7 +59,7 @@ def test_words_are_those_of_the_class(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_the_report_shows_them(name: str, tmp_path: Path) -> None:
+def test_report_shows_words(name: str, tmp_path: Path) -> None:
     model, X = MODELS[name]
     page = str(report(model.fit(X, labels()), X, labels()).html)
     assert "What the classes are about" in page
@@ -79,7 +79,7 @@ def test_components_have_no_words() -> None:
     assert "What the classes are about" not in page
 
 
-def test_texts_are_no_markup() -> None:
+def test_texts_are_escaped() -> None:
     given = [f"<b>{text}</b> \u05e9\u05dc\u05d5\u05dd \U0001f600" for text in texts()]
     model = make_pipeline(TfidfVectorizer(), LapSVC("linear")).fit(given, labels())
     about = report(model, given, labels()).html.partition('id="words"')[2]
