@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -87,10 +86,3 @@ def _candidates(
     for count, centres in chosen.items():
         found[f"anchor{count}"] = [anchors(centres)]
     return found
-
-
-def predict_seconds(model: Any, X: Any) -> tuple[Labels, float]:
-    """Return predictions and their time in seconds."""
-    start = time.perf_counter()
-    predicted = model.predict(X)
-    return predicted, time.perf_counter() - start

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -13,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from benchmarks.embedded.grid import Embedding, GridFit, GridSide, Tuning, squared_fit
 from benchmarks.embedded.tube import tube_fit
+from benchmarks.shared.measuring import wall_seconds
 from lapwing import LapERLSClassifier, LapESVC
 from lapwing.exceptions import LapwingWarning
 
@@ -53,9 +53,7 @@ def library_fit(estimator: Any, X: Any, y: Array) -> tuple[Any, float]:
         # parameters assign all points to one class.
         warnings.simplefilter("ignore", LapwingWarning)
         warnings.simplefilter("ignore", ConvergenceWarning)
-        start = time.perf_counter()
-        estimator.fit(X, y)
-        return estimator, time.perf_counter() - start
+        return estimator, wall_seconds(estimator.fit, X, y)
 
 
 def library_values(

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from benchmarks.embedded.baselines import predict_seconds
 from benchmarks.embedded.grid import GridFit, Tuning
 from benchmarks.embedded.large import N_LANDMARKS
 from benchmarks.embedded.library import library_fit
 from benchmarks.embedded.prepared import Prepared, search_graph
 from benchmarks.shared.data import Data, extended_usps_training
+from benchmarks.shared.measuring import with_seconds
 from lapwing import Landmarks, LapERLSClassifier
 
 UNLABELED_COUNTS = (500, 2000, 8000, 30_000, 75_363)  # Figure 4: unlabelled points
@@ -49,12 +48,11 @@ def run_outside(
     for block in extended_usps_training():
         n_points += len(block.y)
         for name, (where, fit) in fits.items():
-            start = time.perf_counter()
-            values = where.embedding.predict(block.X, fit)
-            seconds[name] += (time.perf_counter() - start) / values.shape[1]
+            values, took = with_seconds(where.embedding.predict, block.X, fit)
+            seconds[name] += took / values.shape[1]
             wrong[name] = wrong[name] + np.sum((values >= 0) != (block.y[:, None] == 1), axis=0)
         for name, model in models.items():
-            predicted, took = predict_seconds(model, block.X)
+            predicted, took = with_seconds(model.predict, block.X)
             seconds[name] += took
             wrong[name] = wrong[name] + np.array([np.sum(predicted != block.y)])
     return OutsideResult(

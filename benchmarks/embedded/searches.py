@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.shared.measuring import resident_bytes
+from benchmarks.shared.measuring import resident_bytes, wall_seconds
 from benchmarks.shared.points import KINDS
 
 Points = NDArray[np.float32]
@@ -94,9 +94,7 @@ def search_descent(X: Points, k: int, recall: float) -> Search:
     for links in (16, 24, 32, 48, 64):
         index = faiss.IndexNNDescentFlat(X.shape[1], links)
         index.nndescent.iter = 8
-        start = time.perf_counter()
-        index.add(X)
-        spent = time.perf_counter() - start
+        spent = wall_seconds(index.add, X)
         graph = faiss.vector_to_array(index.nndescent.final_graph).reshape(len(X), -1)
         lengths = np.linalg.norm(X[graph[sample]] - X[sample][:, None], axis=2) ** 2
         nearest = np.sort(lengths, axis=1)[:, :k]
@@ -168,9 +166,7 @@ def _measured(
         if reached >= recall:
             break
     timed = _sample(X, _TIMED)
-    start = time.perf_counter()
-    index.search(timed, k + 1)
-    seconds = (time.perf_counter() - start) * len(X) / len(timed)
+    seconds = wall_seconds(index.search, timed, k + 1) * len(X) / len(timed)
     return Search(name, f"{number} {unit}", reached, build, seconds, resident_bytes("VmHWM"))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from benchmarks.lapsvm.paper import NormWeights
 from benchmarks.lapsvm.setting import Setting
 from benchmarks.shared.labels import error_rate, macro_error_rate
+from benchmarks.shared.measuring import wall_seconds
 from lapwing import LapRLSClassifier, LapSVC
 from lapwing.exceptions import (
     NothingUnlabeledWarning,
@@ -158,9 +158,7 @@ def run_method(method: Method, setting: Setting, weights: NormWeights) -> Method
         warnings.simplefilter("ignore", UnlabeledComponentWarning)
         warnings.simplefilter("ignore", SingleClassWarning)
         warnings.simplefilter("ignore", ConvergenceWarning)  # stored as the status of the result
-        start = time.perf_counter()
-        estimator.fit(K, setting.y_train[:n_basis], **options)
-        seconds = time.perf_counter() - start
+        seconds = wall_seconds(estimator.fit, K, setting.y_train[:n_basis], **options)
     predicted = np.concatenate(
         [estimator.predict(setting.K[:, :n_basis]), estimator.predict(setting.K_new[:, :n_basis])]
     )

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import tempfile
-import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -17,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.shared.checks import Check
-from benchmarks.shared.measuring import resident_bytes, run_alone
+from benchmarks.shared.measuring import resident_bytes, run_alone, with_seconds
 from benchmarks.shared.options import add_output_options
 from benchmarks.shared.output import Results
 from benchmarks.shared.tables import Table
@@ -139,8 +138,6 @@ def read(path: Path) -> dict[str, Any]:
     from lapwing._tables.tables import read_table
 
     before = resident_bytes("VmRSS")
-    start = time.perf_counter()
-    table = read_table(path, ReadOptions(label="label", id="id"))
-    seconds = time.perf_counter() - start
+    table, seconds = with_seconds(read_table, path, ReadOptions(label="label", id="id"))
     assert table.labeled.any()
     return {"peak_bytes": resident_bytes("VmHWM") - before, "seconds": seconds}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 from functools import partial
 from typing import Any, NamedTuple
@@ -18,6 +17,7 @@ from benchmarks.s3vm.plan import Plan
 from benchmarks.shared.data import SETS, Data
 from benchmarks.shared.kernels import gaussian
 from benchmarks.shared.labels import UNLABELED, error_rate
+from benchmarks.shared.measuring import wall_seconds
 from benchmarks.shared.output import Results, step
 from benchmarks.shared.stats import Stat
 from benchmarks.shared.tables import Table
@@ -109,9 +109,7 @@ def _fit(points: DigitPair, r: int) -> tuple[float, float]:
         **gaussian(paper.SIGMA_MNIST),
     )
     with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
-        start = time.perf_counter()
-        model.fit(points.X, y)
-        seconds = time.perf_counter() - start
+        seconds = wall_seconds(model.fit, points.X, y)
     hidden = slice(2 * LABELS_PER_DIGIT, None)
     return error_rate(points.y[hidden], model.transduction_[hidden]), seconds
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -24,7 +23,7 @@ from benchmarks.s3vm.selection import weights_of
 from benchmarks.shared.checks import Check
 from benchmarks.shared.data import SETS, Data
 from benchmarks.shared.labels import UNLABELED
-from benchmarks.shared.measuring import products_seconds
+from benchmarks.shared.measuring import products_seconds, wall_seconds
 from benchmarks.shared.output import Results, step
 from benchmarks.shared.stats import Stat
 from benchmarks.shared.tables import Table
@@ -95,9 +94,7 @@ def _fit_seconds(X: object, y: np.ndarray, l: int, u: int) -> float:
     )
     # With the paper's parameters and features the function is nearly constant.
     with warnings.catch_warnings(action="ignore", category=LapwingWarning):
-        start = time.perf_counter()
-        model.fit(X, y)
-        return time.perf_counter() - start
+        return wall_seconds(model.fit, X, y)
 
 
 def scaling_part(plan: Plan) -> Results:
@@ -162,20 +159,11 @@ def speed_part(plan: Plan) -> Results:
     return Results([], checks)
 
 
-def _best(repeats: int, run: Callable[[], object]) -> float:
-    seconds = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        run()
-        seconds.append(time.perf_counter() - start)
-    return min(seconds)
-
-
 def _text_checks(plan: Plan, data: Data) -> list[Check]:
     repeats = 1 if plan.quick else REPEATS
     y = mask_labels(data.y, labeled_indices=data.splits[0])
     follow = S3VC("linear", C=100.0, C_star=100.0)
-    seconds = _best(repeats, lambda: follow.fit(data.X, y))
+    seconds = min(wall_seconds(follow.fit, data.X, y) for _ in range(repeats))
     what = "Text, one continuation fit, n = 1946, best"
     note = f"best of {repeats}, S3VC to its default tolerance"
     checks = [at_most(what, seconds, CONTINUATION_SECONDS, " s", note=note)]
@@ -188,7 +176,7 @@ def _text_checks(plan: Plan, data: Data) -> list[Check]:
     # A pair in the middle of the grid, as usually selected.
     lam = 2.0**-8
     quick = S3VC("linear", method="quasi-newton", C=1 / (2 * lam * l), C_star=1 / (2 * lam * u))
-    seconds = _best(repeats, lambda: quick.fit(X, some))
+    seconds = min(wall_seconds(quick.fit, X, some) for _ in range(repeats))
     what = "TEXT, one quasi-newton fit, 48 labels, best"
     note = f"best of {repeats}, lambda = 2^-8, lambda' = 1"
     return [*checks, at_most(what, seconds, QUASI_NEWTON_SECONDS, " s", note=note)]
@@ -206,7 +194,7 @@ def _evaluation_check(plan: Plan) -> Check:
     start = Function(rng.standard_normal(d) / d, 0.0)
     ours, theirs = [], []
     for _ in range(3 if plan.quick else REPEATS):  # in turn, as the speed of a machine changes
-        ours.append(_best(1, lambda: objective.value_and_gradient(start)))
+        ours.append(wall_seconds(objective.value_and_gradient, start))
         theirs.append(products_seconds(X, 1) + products_seconds(X.T, 1))
     note = f"{n} rows, {k} entries each: {1e3 * min(ours):.1f} ms; best of {len(ours)} of either"
     return at_most(

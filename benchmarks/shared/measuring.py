@@ -35,11 +35,16 @@ def cpu_seconds(call: Callable[..., Any], *arguments: Any) -> float:
     return time.process_time() - begun
 
 
-def wall_seconds(call: Callable[..., Any], *arguments: Any) -> float:
-    """Return the seconds of a call."""
+def with_seconds(call: Callable[..., T], *arguments: Any, **options: Any) -> tuple[T, float]:
+    """Return the result of a call, and its seconds."""
     begun = time.perf_counter()
-    call(*arguments)
-    return time.perf_counter() - begun
+    result = call(*arguments, **options)
+    return result, time.perf_counter() - begun
+
+
+def wall_seconds(call: Callable[..., Any], *arguments: Any, **options: Any) -> float:
+    """Return the seconds of a call."""
+    return with_seconds(call, *arguments, **options)[1]
 
 
 def forget_peak() -> None:

@@ -7,7 +7,6 @@ rows, as it needs no labels. skrub's pipeline is fitted to the labelled rows onl
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib.resources import files
@@ -23,6 +22,7 @@ from sklearn.semi_supervised import SelfTrainingClassifier
 from sklearn.svm import LinearSVC
 
 from benchmarks.shared.labels import UNLABELED
+from benchmarks.shared.measuring import with_seconds
 from benchmarks.text.mixed import NOTE, OTHERS
 from lapwing import (
     S3VC,
@@ -117,9 +117,7 @@ class Documents:
     def encoded(self, view: Callable[[Any], Any]) -> Encoded:
         """Return the documents in a representation."""
         if view not in self._kept:
-            begun = time.perf_counter()
-            X = view(self.X)
-            self._kept[view] = Encoded(X, time.perf_counter() - begun)
+            self._kept[view] = Encoded(*with_seconds(view, self.X))
         return self._kept[view]
 
 
