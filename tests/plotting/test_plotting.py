@@ -146,6 +146,8 @@ def test_signs_of_predictions(X: Points) -> None:
     np.testing.assert_array_equal(rings, X[[5, 30]])
     assert [text.get_text() for text in axes.texts] == ["u", "v"]
     assert legend_of(axes) == ["predicted class, by colour", "label given", "wrong"]
+    axes = scatter_predictions(X, predicted, truth=truth, confidence=np.ones(40))
+    assert legend_of(axes) == ["predicted class, by colour", "fainter: less certain", "wrong"]
 
 
 def test_less_certain_points_are_fainter_and_smaller(X: Points) -> None:

@@ -41,7 +41,7 @@ from lapwing import (
 )
 from lapwing._report import page as page_module
 from lapwing._report import svg, text
-from lapwing._report.association import ColumnParts
+from lapwing._report.association import BinnedColumns
 from lapwing._report.findings import (
     next_step,
     python_lines,
@@ -394,11 +394,11 @@ def test_association_of_columns_is_goodman_and_kruskals_tau() -> None:
         }
     )
     table = Table(Features(frame, tuple(frame.columns), kinds), codes, codes, codes >= 0, -1)
-    columns = ColumnParts.of(table)
+    columns = BinnedColumns.of(table)
     assert columns.names == ["size", "team", "noise", "name"]
     found = dict(zip(columns.names, columns.association(codes), strict=True))
     assert 0.9 < found["size"] < 1.0  # one eighth holds two classes
-    joint = np.array([[np.mean((columns.parts[1] == i) & (codes == j)) for j in range(3)]
+    joint = np.array([[np.mean((columns.bins[1] == i) & (codes == j)) for j in range(3)]
                       for i in range(2)])  # fmt: skip
     alone = (joint.sum(axis=0) ** 2).sum()
     tau = ((joint**2 / joint.sum(axis=1, keepdims=True)).sum() - alone) / (1 - alone)
@@ -411,7 +411,7 @@ def test_association_of_columns_is_goodman_and_kruskals_tau() -> None:
     assert not columns.association(codes, among=[1]).any()
     # Texts that a pipeline in Python makes points of.
     texts = np.array([[f"red {k}"] for k in range(300)])
-    of_texts = ColumnParts.of(replace(table, features=Features(texts, ("x0",))))
+    of_texts = BinnedColumns.of(replace(table, features=Features(texts, ("x0",))))
     assert of_texts.association(codes).tolist() == [0.0]
 
 

@@ -22,7 +22,7 @@ from lapwing._arrays import is_sparse
 from lapwing._host.modules import require
 from lapwing._label.history import History
 from lapwing._label.words import RequestError
-from lapwing._report.association import ColumnParts
+from lapwing._report.association import BinnedColumns
 from lapwing._report.rows import row_columns
 from lapwing._report.svg import principal_plane
 from lapwing._report.words import Words, row_words
@@ -162,8 +162,8 @@ class Material:
         return ranked[:_COLUMNS_FIRST]
 
     @cached_property
-    def _parts(self) -> ColumnParts:
-        return ColumnParts.of(self.table, self.columns())
+    def _parts(self) -> BinnedColumns:
+        return BinnedColumns.of(self.table, self.columns())
 
     def image(self, row: int) -> tuple[str, bytes]:
         """Return the type and the bytes of the image of a row.

@@ -16,11 +16,11 @@ from lapwing._tables.tables import Table
 
 _ROWS = 5000  # in the sample: proportions are known to about 0.01
 _CELLS = 5_000_000  # largest number of cells in the sample: wider tables have fewer rows
-_PARTS = 8  # bins of a column of numbers, cut at its quantiles
+_N_BINS = 8  # bins of a column of numbers, cut at its quantiles
 
 
 @dataclass(frozen=True, eq=False)
-class ColumnParts:
+class BinnedColumns:
     """Columns of some rows, each divided into a few bins.
 
     Attributes
@@ -30,17 +30,17 @@ class ColumnParts:
     rows : ndarray of int of shape (m,)
     values : list of ndarray of shape (m,)
         Numbers, NaN if missing, or texts.
-    parts : ndarray of int of shape (n_columns, m)
+    bins : ndarray of int of shape (n_columns, m)
         Bin of each value: an eighth of the numbers, or a category; missing values are one bin.
     """
 
     names: list[str]
     rows: NDArray[np.intp]
     values: list[NDArray[Any]]
-    parts: NDArray[np.int32]
+    bins: NDArray[np.int32]
 
     @classmethod
-    def of(cls, table: Table, chosen: Collection[str] | None = None) -> ColumnParts:
+    def of(cls, table: Table, chosen: Collection[str] | None = None) -> BinnedColumns:
         """Bin the columns of a table; a sparse table gives none, as it has too many columns.
 
         Parameters
@@ -55,7 +55,7 @@ class ColumnParts:
         if n > most:
             rows = np.sort(np.random.default_rng(0).choice(n, most, replace=False))
         names: list[str] = []
-        values, parts = [], []
+        values, bins = [], []
         kinds = table.features.kinds or (NUMERIC,) * d
         block = table.X[rows] if isinstance(table.X, np.ndarray) else None
         for place, (name, kind) in enumerate(zip(table.feature_names, kinds, strict=True)):
@@ -67,13 +67,13 @@ class ColumnParts:
             column = _as_numbers(found) if kind == NUMERIC else None
             if column is None:  # in Python a frame or a list of texts may be the points
                 column = np.array(["" if v is None else str(v) for v in found], dtype=object)
-                part = np.unique(column.astype(str), return_inverse=True)[1]
+                bin_of = np.unique(column.astype(str), return_inverse=True)[1]
             else:
-                part = _quantile_parts(column)
+                bin_of = _quantile_bins(column)
             names.append(name)
             values.append(column)
-            parts.append(part.astype(np.int32))
-        return cls(names, rows, values, np.array(parts, dtype=np.int32).reshape(-1, len(rows)))
+            bins.append(bin_of.astype(np.int32))
+        return cls(names, rows, values, np.array(bins, dtype=np.int32).reshape(-1, len(rows)))
 
     def association(
         self, codes: NDArray[np.intp], among: Sequence[int] | None = None
@@ -111,9 +111,9 @@ class ColumnParts:
         if m < 3 or len(classes) < 2:
             return found
         alone = float(((np.bincount(mine) / m) ** 2).sum())
-        for k, parts in enumerate(self.parts):
-            seen, part = np.unique(parts[chosen], return_inverse=True)
-            counts = np.bincount(part * len(classes) + mine, minlength=len(seen) * len(classes))
+        for k, bins in enumerate(self.bins):
+            seen, bin_of = np.unique(bins[chosen], return_inverse=True)
+            counts = np.bincount(bin_of * len(classes) + mine, minlength=len(seen) * len(classes))
             joint = counts.reshape(len(seen), -1) / m
             given = float((joint**2 / joint.sum(axis=1, keepdims=True)).sum())
             chance = (len(seen) - 1) / (m - 1)
@@ -129,10 +129,10 @@ def _as_numbers(values: Any) -> NDArray[Any] | None:
         return None
 
 
-def _quantile_parts(column: NDArray[np.float64]) -> NDArray[np.intp]:
+def _quantile_bins(column: NDArray[np.float64]) -> NDArray[np.intp]:
     known = np.isfinite(column)
-    part = np.full(len(column), _PARTS)
+    bin_of = np.full(len(column), _N_BINS)
     if known.any():
-        edges = np.unique(np.quantile(column[known], np.arange(1, _PARTS) / _PARTS))
-        part[known] = np.searchsorted(edges, column[known])
-    return part
+        edges = np.unique(np.quantile(column[known], np.arange(1, _N_BINS) / _N_BINS))
+        bin_of[known] = np.searchsorted(edges, column[known])
+    return bin_of

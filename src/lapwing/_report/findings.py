@@ -99,7 +99,7 @@ _NUMBER_TABLE = ChoiceTable(
 _MOST_NAMED = 3
 # Components without a label are reported if they have at least this fraction of the points; labels
 # in smaller components improve fewer predictions than labels elsewhere.
-_SILENT_SHARE = 0.01
+_UNLABELED_SHARE = 0.01
 
 _PACKAGES = ("numpy", "scipy", "scikit-learn")
 
@@ -109,23 +109,23 @@ def write_notes(report: dict[str, Any]) -> list[dict[str, str]]:
     fitted = report["fitted"]
     remedies = fitted["remedies"]
     found = [
-        *_about_solver(report["convergence"], remedies["convergence"]),
-        *_about_graph(report["graph"], fitted["unlabeled_use"]),
-        *_about_twin(report["twin"]),
-        *_about_truth(report["truth"], remedies["unlabeled_weight"]),
+        *_solver_notes(report["convergence"], remedies["convergence"]),
+        *_graph_notes(report["graph"], fitted["unlabeled_use"]),
+        *_twin_notes(report["twin"]),
+        *_truth_notes(report["truth"], remedies["unlabeled_weight"]),
     ]
     if report["kind"] == "classification":
-        found += _about_classes(report["volumes"], report["rows"], remedies["unlabeled_weight"])
+        found += _class_notes(report["volumes"], report["rows"], remedies["unlabeled_weight"])
         found += [("warning", fitted["margin_note"])] if fitted["margin_note"] else []
     else:
-        found += _about_spread(report["volumes"], remedies["underfitting"])
+        found += _spread_notes(report["volumes"], remedies["underfitting"])
     return [
         {"level": level, "text": text}
         for level, text in sorted(found, key=lambda note: _ORDER[note[0]])
     ]
 
 
-def _about_solver(facts: dict[str, Any], smoother: str) -> Iterator[Note]:
+def _solver_notes(facts: dict[str, Any], smoother: str) -> Iterator[Note]:
     iterations = plural(facts["n_iter"], "iteration")
     if facts["status"] in _SETTLED:
         verb = {"precision reached": "reached the precision of its arithmetic"}.get(
@@ -141,7 +141,7 @@ def _about_solver(facts: dict[str, Any], smoother: str) -> Iterator[Note]:
     )
 
 
-def _about_graph(graph: dict[str, Any], unlabeled_use: str) -> Iterator[Note]:
+def _graph_notes(graph: dict[str, Any], unlabeled_use: str) -> Iterator[Note]:
     if not graph:
         # A method that uses the unlabelled rows in a different way needs no graph.
         if not unlabeled_use:
@@ -164,7 +164,7 @@ def _about_graph(graph: dict[str, Any], unlabeled_use: str) -> Iterator[Note]:
         )
 
 
-def _about_twin(twin: dict[str, Any]) -> Iterator[Note]:
+def _twin_notes(twin: dict[str, Any]) -> Iterator[Note]:
     if "n_differing" not in twin:
         return
     rows = plural(twin["n_unlabeled"], "unlabelled row")
@@ -180,7 +180,7 @@ def _about_twin(twin: dict[str, Any]) -> Iterator[Note]:
         )
 
 
-def _about_spread(volumes: dict[str, Any], closer: str) -> Iterator[Note]:
+def _spread_notes(volumes: dict[str, Any], closer: str) -> Iterator[Note]:
     labels, rows = volumes["labels"]["std"], volumes["rows"]["std"]
     if rows * _SPREAD_FACTOR < labels:
         yield (
@@ -190,7 +190,7 @@ def _about_spread(volumes: dict[str, Any], closer: str) -> Iterator[Note]:
         )
 
 
-def _about_classes(volumes: dict[str, Any], rows: dict[str, Any], less: str) -> Iterator[Note]:
+def _class_notes(volumes: dict[str, Any], rows: dict[str, Any], less: str) -> Iterator[Note]:
     listed = [c for c in volumes["classes"] if c["n_labels"]]
     total = sum(c["n_unlabeled"] for c in volumes["classes"])
     everywhere = [c["name"] for c in listed if total and c["n_unlabeled"] == total]
@@ -240,7 +240,7 @@ def _names(names: list[str]) -> str:
     return " and ".join(filter(None, [", ".join(shown[:-1]), shown[-1]]))
 
 
-def _about_truth(truth: dict[str, Any], less: str) -> Iterator[Note]:
+def _truth_notes(truth: dict[str, Any], less: str) -> Iterator[Note]:
     if not truth.get("n") or truth["p_value"] is None:
         return
     if "rmse" in truth:
@@ -350,14 +350,14 @@ def next_step(report: dict[str, Any], notes: list[dict[str, str]], hints: Hints)
     if grave:
         return f"Look at this problem first. {grave[0]}"
     steps = (
-        _about_labels(report["rows"]),
-        _about_unlabeled_parts(report["graph"]),
-        _about_certainty(report, hints),
+        _check_labels(report["rows"]),
+        _label_components(report["graph"]),
+        _label_or_use(report, hints),
     )
     return next(step for step in steps if step)
 
 
-def _about_labels(rows: dict[str, Any]) -> str:
+def _check_labels(rows: dict[str, Any]) -> str:
     if not rows.get("n_contradicted"):
         return ""
     row = rows["contradicted"][0]
@@ -372,8 +372,8 @@ def _about_labels(rows: dict[str, Any]) -> str:
     )
 
 
-def _about_unlabeled_parts(graph: dict[str, Any]) -> str:
-    if not graph or graph["n_points_unlabeled"] <= _SILENT_SHARE * graph["n_points"]:
+def _label_components(graph: dict[str, Any]) -> str:
+    if not graph or graph["n_points_unlabeled"] <= _UNLABELED_SHARE * graph["n_points"]:
         return ""
     parts = plural(graph["n_components_unlabeled"], "part")
     named = ", ".join(
@@ -386,7 +386,7 @@ def _about_unlabeled_parts(graph: dict[str, Any]) -> str:
     )
 
 
-def _about_certainty(report: dict[str, Any], hints: Hints) -> str:
+def _label_or_use(report: dict[str, Any], hints: Hints) -> str:
     rows, volumes = report["rows"], report["volumes"]
     if report["kind"] == "regression":
         if not rows["outliers"]:

@@ -26,7 +26,7 @@ from lapwing._arrays import is_sparse
 from lapwing._host.files import atomic_write
 from lapwing._host.modules import require
 from lapwing._report import text
-from lapwing._report.association import ColumnParts
+from lapwing._report.association import BinnedColumns
 from lapwing._report.findings import (
     choice_table,
     describe_choice,
@@ -201,7 +201,7 @@ def _describe_columns(
     table: Table, codes: NDArray[np.intp], volumes: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return the columns that separate the classes best, with a typical value for each class."""
-    columns = ColumnParts.of(table)
+    columns = BinnedColumns.of(table)
     shares = columns.association(codes)
     best = [k for k in np.argsort(-shares, kind="stable") if shares[k] >= _LEAST_SHARE]
     largest = sorted(volumes["classes"], key=lambda one: -one["n_rows"])[:_CLASSES_BESIDE]

@@ -161,15 +161,15 @@ class ClassRows:
         `next_rows` are the rows to label next, if they are known.
         """
         order = self.least_certain(len(self.margin))
-        denied = np.flatnonzero(self.labeled & (self.given != self.predicted))
-        denied = denied[np.argsort(-self.margin[denied], kind="stable")]
+        contradicted = np.flatnonzero(self.labeled & (self.given != self.predicted))
+        contradicted = contradicted[np.argsort(-self.margin[contradicted], kind="stable")]
         most = order[max(n_listed, len(order) - n_listed) :][::-1]  # no row is in both lists
         return {
             "suggested": [] if next_rows is None else [self._describe(i) for i in next_rows],
             "least_certain": [self._describe(i) for i in order[:n_listed]],
             "most_certain": [self._describe(i) for i in most],
-            "contradicted": [self._describe(i) for i in denied[:n_listed]],
-            "n_contradicted": len(denied),
+            "contradicted": [self._describe(i) for i in contradicted[:n_listed]],
+            "n_contradicted": len(contradicted),
             "margins": histogram(self.margin[order]) if len(order) else {},
         }
 
@@ -455,13 +455,13 @@ class NumberRows:
         free = np.flatnonzero(~self.labeled)
         if self.twin is None or not len(free):
             return {}
-        apart = np.abs(self.twin - self.predicted)
-        order = free[np.argsort(-apart[free], kind="stable")]
+        distance = np.abs(self.twin - self.predicted)
+        order = free[np.argsort(-distance[free], kind="stable")]
         spread = float(np.std(self.predicted))
         return {
             "n_unlabeled": len(free),
-            "rms_difference": float(np.sqrt(np.mean(apart[free] ** 2))),
-            "median_difference": float(np.median(apart[free])),
+            "rms_difference": float(np.sqrt(np.mean(distance[free] ** 2))),
+            "median_difference": float(np.median(distance[free])),
             "std_predictions": spread,
             "rows": [self._describe(i) for i in order[:n_listed]],
         }

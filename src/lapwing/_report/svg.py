@@ -228,7 +228,7 @@ def _picture(
     )
 
 
-class _Tips:
+class _TooltipStrip:
     """Tooltips in a strip below the picture, shown on hover, tap or focus without a script.
 
     Next to its point, the text would be covered by later points.
@@ -283,7 +283,7 @@ def draw_map(
     """
     x, y = [v / 10 for v in places["x"]], [v / 10 for v in places["y"]]
     height = places["height"]
-    strip = _Tips(MAP_WIDTH, height)
+    strip = _TooltipStrip(MAP_WIDTH, height)
     bins: dict[tuple[bool, int, int], list[str]] = {}
     single: list[tuple[tuple[bool, int, int], str]] = []
     for mark, a, b, star in zip(marks, x, y, places["labeled"], strict=True):
@@ -535,7 +535,7 @@ def draw_truth(truth: Mapping[str, Any]) -> str:
     if bands:
         plot.strokes("band", ((a, lo, hi) for a, (lo, hi) in zip(x, bands, strict=True)))
     plot.diagonal("outline")
-    strip = _Tips(_WIDTH, plot.height)
+    strip = _TooltipStrip(_WIDTH, plot.height)
     for name, a, b in zip(truth["ids"], x, y, strict=True):
         tip = Tooltip(f"row {name}", f"true {number(a)}, predicted {number(b)}", False)
         dot = f'<path d="M{plot.at(a, b)}{_shape(0, 3)}"/>'

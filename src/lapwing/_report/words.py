@@ -15,7 +15,7 @@ from sklearn.pipeline import Pipeline
 from lapwing._arrays import SparseMatrix
 
 N_WORDS, N_TYPICAL = 8, 3
-_LITTLE = 0.1  # fraction of the best score; the norms of texts give common words small scores
+_MIN_SHARE = 0.1  # fraction of the best score; the norms of texts give common words small scores
 
 
 class Words(NamedTuple):
@@ -123,7 +123,7 @@ def class_words(
         own = _mean(counts[rows]) - mean
         nearness = counts[rows] @ own / np.where(norms[rows] > 0, norms[rows], 1.0)
         typical = rows[np.argsort(-nearness, kind="stable")[:N_TYPICAL]]
-        found.append(ClassWords(_different(words.names, own), typical.tolist()))
+        found.append(ClassWords(_distinct_words(words.names, own), typical.tolist()))
     return found
 
 
@@ -156,13 +156,13 @@ def _mean(counts: sp.csr_array) -> NDArray[np.float64]:
     return np.asarray(counts.mean(axis=0)).ravel()
 
 
-def _different(names: NDArray[Any], scores: NDArray[np.float64]) -> list[str]:
+def _distinct_words(names: NDArray[Any], scores: NDArray[np.float64]) -> list[str]:
     """Return the words and word pairs with the largest scores, without repeated words."""
     found: list[str] = []
     seen: set[str] = set()
     for place in np.argsort(-scores, kind="stable")[: 8 * N_WORDS]:
         parts = set(str(names[place]).split())
-        if scores[place] <= _LITTLE * scores.max() or len(found) == N_WORDS:
+        if scores[place] <= _MIN_SHARE * scores.max() or len(found) == N_WORDS:
             break
         if not parts & seen:
             found.append(str(names[place]))
