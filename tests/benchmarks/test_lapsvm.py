@@ -87,6 +87,8 @@ def test_splits_depend_on_the_seed_only() -> None:
         assert_array_equal(a.test, b.test)
     other = cross_validation_splits(y, (50, 50), seed=4)
     assert not np.array_equal(one[0].labeled, other[0].labeled)
+    # Published results have these splits.
+    assert [split.labeled.sum() for split in one[::5]] == [13173, 13765, 14159]
     # Repetitions and folds differ, and fewer repetitions are the first of more.
     assert len({tuple(split.labeled) for split in one}) == 12
     short = cross_validation_splits(y, (50, 50), n_repeats=1, seed=3)

@@ -111,9 +111,9 @@ def test_self_training_labels_all_points(task: Task) -> None:
 
 
 def test_zero_is_positive() -> None:
-    task = Task(None, np.array([1.0, -1.0]), np.array([], int), np.array([0, 1]))
-    assert task.error(np.zeros(2)) == 50
-    assert Score.of(task.y, np.zeros(2)) == (1, 2.0)
+    task = Task(None, np.array([1.0, 1.0, -1.0, 1.0]), np.array([], int), np.arange(4))
+    assert task.error(np.zeros(4)) == 25
+    assert Score.of(task.y, np.zeros(4)) == (1, 4.0)
 
 
 # Partitions
@@ -133,7 +133,7 @@ def test_parts_are_disjoint_and_have_their_sizes() -> None:
 
 def test_partition_with_equal_numbers_of_labels() -> None:
     for seed in range(5):
-        part = partition(clouds(), (4, 40, 10), np.random.default_rng(seed), even=True)
+        part = partition(clouds(), (20, 24, 10), np.random.default_rng(seed), even=True)
         assert part.task.y[part.task.labeled].sum() == 0
         rows = np.concatenate([part.task.labeled, part.task.unlabeled])
         assert_array_equal(np.sort(rows), np.arange(44))
