@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 from pathlib import Path
 from typing import Any
@@ -103,7 +104,7 @@ def _files(source: Any, folder: Path) -> list[Path]:
 
 
 @pytest.mark.parametrize("name", CHANGING)
-@pytest.mark.parametrize("change", ["gone", "changed", "shorter"])
+@pytest.mark.parametrize("change", ["gone", "changed", "touched", "shorter"])
 def test_a_file_that_changes_is_reported(name: str, change: str, tmp_path: Path) -> None:
     rows = open_rows(SOURCES[name](X, tmp_path))
     victim = _files(rows, tmp_path)[-1]
@@ -113,6 +114,8 @@ def test_a_file_that_changes_is_reported(name: str, change: str, tmp_path: Path)
         victim.unlink()
     elif change == "changed":
         victim.write_bytes(bytes(reversed(victim.read_bytes())) + b"x")
+    elif change == "touched":
+        os.utime(victim, (0, 0))
     else:
         with victim.open("r+b") as file:
             file.truncate(victim.stat().st_size // 2)

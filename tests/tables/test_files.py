@@ -157,6 +157,7 @@ FILES: dict[str, tuple[Any, dict[str, Any], dict[str, Any]]] = {
     "types.parquet": (_FRAME, _STRICT | {"id": "i", "drop": ("z",)},
         {"X": [[1, 1.5], [0, 2.5], [1, 4.5]], "dtype": np.dtype(np.float64), "y": [2, -1, 5],
          "ids": ["1", "2", "9"]}),
+    "NaN without words.parquet": (_FRAME, {"drop": ("z",), "unlabeled": ("",)}, {"y": [2, -1, 5]}),
     "single.parquet": (_FRAME, {"label": "z", "drop": ("i", "b", "y")},
         {"dtype": np.dtype(np.float32), "X": [[1.5], [2.5], [4.5]]}),
     "arrays.npz": (_ARRAYS, {"id": "key"},

@@ -86,3 +86,4 @@ def test_other_columns_are_typed_for_formats_with_numbers() -> None:
     exact = {"a": TextColumn(texts, np.array([1.0, np.nan, np.nan])), "b": written["b"]}
     found = typed_columns(exact, ",")
     assert (found["a"].tolist(), found["b"].tolist()) == ([1, "", "007"], ["1,5", "", "2"])
+    assert isinstance(found["a"][0], int)

@@ -82,3 +82,8 @@ def test_keeps_a_first_row_of_values(tmp_path: Path) -> None:
     sexes = [f"{'mf'[i % 2]};{x}" for i, x in enumerate(VALUES)]
     assert table_of(tmp_path, "sex;x", sexes).n == 30
     assert table_of(tmp_path, "sex", "mf" * 15).n == 30
+    # Without a label in the first row, and with a label that other rows have.
+    unlabeled = "".join(f"{sex},{y}\n" for sex, y in zip("mf" * 15, LABELS[::-1], strict=True))
+    assert read(write(tmp_path / "t.csv", f"sex,y\n{unlabeled}")).n == 30
+    labeled = "".join(f"{x},{y}\n" for x, y in zip(["mm", *VALUES[1:]], LABELS, strict=True))
+    assert read(write(tmp_path / "t.csv", f"x,y\n{labeled}")).n == 30
