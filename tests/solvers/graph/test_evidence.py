@@ -16,6 +16,7 @@ from lapwing.solvers.graph.evidence import (
     chance_cut,
     count_left_out,
     left_out_miss,
+    nearest_to_prior,
     negative_log_evidence,
     table_likelihood,
 )
@@ -76,6 +77,19 @@ def test_adjusted_count(counts: list[list[int]], predicted: float, second: float
     if second is None:
         second = (predicted - 0.5) / (9.25 / 10.5 - 0.5)  # a quarter of a label in each entry
     assert found[1] == pytest.approx(second, abs=1e-3)
+
+
+def test_nearest_to_prior_is_the_first_uncontradicted_volume() -> None:
+    left_out = LeftOut(np.array([[12.0, 8.0], [0.0, 20.0]]), np.array([0.5, 0.5]), 0)
+    prior, end = np.array([0.5, 0.5]), adjusted_count(left_out)
+    found = nearest_to_prior(left_out, prior)
+    assert end[1] < found[1] < 0.5
+    assert left_out_miss(left_out, found) == 0 < left_out_miss(left_out, prior)
+    assert left_out_miss(left_out, found + (prior - end) / 32) > 0
+    assert_allclose(nearest_to_prior(left_out, end), end)
+    impossible = LeftOut(np.array([[10.0, 10.0], [0.0, 20.0]]), np.array([0.9, 0.1]), 0)
+    assert left_out_miss(impossible, np.array([1 - 1e-6, 1e-6])) > 0
+    assert_allclose(nearest_to_prior(impossible, prior), [1, 1e-6])
 
 
 def test_mean_miss_of_true_volumes_is_the_allowance() -> None:

@@ -13,8 +13,8 @@ from lapwing.solvers.graph import flow as flow_module
 from lapwing.solvers.graph import partition as partition_module
 from lapwing.solvers.graph.evidence import (
     LeftOut,
-    adjusted_count,
     count_left_out,
+    nearest_to_prior,
     negative_log_evidence,
 )
 from lapwing.solvers.graph.flow import Candidate, Descent, descend, flow
@@ -93,16 +93,18 @@ def test_descents_with_the_same_partition_continue_as_one(
 
 
 @pytest.mark.parametrize(("sizes", "n_candidates"), [((50, 30), 5), ((40, 40, 40), 4)])
-def test_two_classes_have_a_candidate_at_the_adjusted_count(
+def test_two_classes_have_a_candidate_by_left_out_labels(
     monkeypatch: pytest.MonkeyPatch, sizes: tuple[int, ...], n_candidates: int
 ) -> None:
     problem, _ = blob_problem(sizes, gap=3.0, labels=2)
-    left_out = LeftOut(np.array([[6.0, 4.0], [0.0, 10.0]]), np.array([0.5, 0.5]), 0)
+    left_out = LeftOut(np.array([[12.0, 8.0], [0.0, 20.0]]), np.array([0.5, 0.5]), 0)
     monkeypatch.setattr(flow_module, "_SAME", -1.0)
     found, _ = flow_module._candidates(problem, left_out)
     assert len(found) == n_candidates
     if len(sizes) == 2:
-        assert_allclose(found[-1].problem.prior, adjusted_count(left_out), atol=1 / 80)
+        assert_allclose(
+            found[-1].problem.prior, nearest_to_prior(left_out, problem.prior), atol=1 / 80
+        )
         assert_allclose(np.bincount(found[-1].path.codes) / 80, found[-1].problem.prior)
 
 

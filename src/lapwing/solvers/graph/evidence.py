@@ -53,6 +53,8 @@ from lapwing.solvers.graph.linear import first_codes, reach_of
 _ROUNDS = 5  # in which labels are left out
 _STEPS, _HALVINGS = 100, 50  # maxima of Newton's method and its line search
 _FLAT = 1e-9  # nats: a smaller predicted decrease of the dual ends Newton's method
+_ON_PATH = 33  # volumes from the prior to the adjusted count
+_POSITIVE = 1e-6  # smallest volume, whose logarithm is needed
 _AT_BOUNDARIES = 1  # contradicted labels that are not counted
 
 
@@ -133,6 +135,16 @@ def adjusted_count(left_out: LeftOut) -> Array:
         return left_out.volumes
     second = np.clip((left_out.volumes[1] - wrong) / (right - wrong), 0, 1)
     return np.array([1 - second, second])
+
+
+def nearest_to_prior(left_out: LeftOut, prior: Array) -> Array:
+    """Return the volumes of two classes nearest the prior that left-out labels do not contradict.
+
+    They are between the prior and the adjusted count, which is exact for many labels only.
+    """
+    end = adjusted_count(left_out)
+    path = [np.maximum(prior + t * (end - prior), _POSITIVE) for t in np.linspace(0, 1, _ON_PATH)]
+    return next((v for v in path if left_out_miss(left_out, v) == 0), path[-1])
 
 
 def _smoothed(counts: Array) -> Array:
