@@ -112,7 +112,7 @@ REFUSED: list[tuple[str, ...]] = [
     ("fit t.npy --labels two.txt", "has 2 labels, but the table has 4 rows"),
     ("fit t.npy", "name the column of the labels with --label"),
     ("fit t.npy --label y --labels two.txt", "two places"),
-    ("fit t.npy --labels bad.txt", "line 2 is not UTF-8"),
+    ("fit t.npy --labels bad.txt", "line 2 is not UTF-8 text. If this is text, save it as UTF-8"),
     ("fit t.npy --labels t.npy", "one label for each row"),
     ("fit bad.mtx --labels t.npy", "is not a readable"),
     ("fit bad.svm --labels t.npy", "is not a readable"),

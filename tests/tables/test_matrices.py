@@ -164,6 +164,16 @@ def test_rejects_indices_outside_of_a_matrix_saved_by_scipy(tmp_path: Path) -> N
         read(tmp_path / "t.npz", label=None, absent=True)
 
 
+def test_explains_an_archive_with_the_extension_of_an_array(tmp_path: Path) -> None:
+    """A table can be read with another extension; labels must be in another file."""
+    archive = write(tmp_path / "t.npy", {"X": DENSE, "y": [0, 1, -1, -1]})
+    with pytest.raises(ValueError, match=r"t\.npy is an archive of arrays.* extension \.npz"):
+        read(archive, label=None, absent=True)
+    table = write(tmp_path / "x.npy", np.array(DENSE))
+    with pytest.raises(ValueError, match=r"t\.npy must hold one array with one label for each row"):
+        read(table, label=None, labels_file=archive)
+
+
 def test_matrix_without_numbers(tmp_path: Path) -> None:
     path = write(tmp_path / "t.mtx", sp.coo_matrix((5, 3)))
     found = inspect(InfoRequest(data=(path,)))

@@ -121,15 +121,15 @@ def read_matrix_market(source: Source, selection: Selection) -> RawTable:
 
 def read_npy(source: Source, selection: Selection) -> RawTable:
     """Read an NPY file, a table of numbers; labels are in another file."""
-    return _take_numbered(_load_array(source), "the array", selection, source)
-
-
-def _load_array(source: Source) -> NDArray[Any]:
-    with source.open() as opened, readable(source, "NPY file"):
-        X = np.load(opened, allow_pickle=False)
+    X = _load_array(source)
     if not isinstance(X, np.ndarray):
         raise ValueError(f"{source} is an archive of arrays: give it the extension .npz.")
-    return X
+    return _take_numbered(X, "the array", selection, source)
+
+
+def _load_array(source: Source) -> Any:
+    with source.open() as opened, readable(source, "NPY file"):
+        return np.load(opened, allow_pickle=False)
 
 
 def _take_numbered(X: Any, what: str, selection: Selection, source: Source) -> RawTable:
@@ -177,7 +177,7 @@ def read_labels(path: Path, n: int) -> tuple[TextColumn, str]:
         marker = ""
         if source.suffix == ".npy":
             values = _load_array(source)
-            if values.ndim != 1:
+            if not isinstance(values, np.ndarray) or values.ndim != 1:
                 raise ValueError(f"{source} must hold one array with one label for each row.")
             labels = array_text(values, str(source))
             marker = usual_marker(values)

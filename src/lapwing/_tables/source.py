@@ -205,8 +205,8 @@ def find_encoding(source: Source, *, utf8_only: bool = False) -> str:
         if wide or (not utf8_only and _is_windows(opened)):
             return wide or "cp1252"
     raise ValueError(
-        f"{source}: line {line} is not UTF-8 text. If this is a CSV file save it as "
-        "UTF-8; if it is of another format give it that format's extension."
+        f"{source}: line {line} is not UTF-8 text. If this is text, save it as UTF-8; if it is of "
+        "another format, give it that format's extension."
     )
 
 
