@@ -201,6 +201,8 @@ def test_help_shows_parameters_without_internals() -> None:
         for name, one in signature.parameters.items():
             assert one.annotation is one.empty, (cls, name)
             assert name not in vars(cls), (cls, name)
+        entries = ", ".join(entry.name for entry in FunctionDoc(cls)["Parameters"])
+        assert ", ".join(signature.parameters) == entries, cls
 
 
 def raising(name: str) -> bool:

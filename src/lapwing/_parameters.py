@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import Field, dataclass, fields
 from functools import cache
-from inspect import Parameter, Signature, signature
+from inspect import Parameter, Signature, get_annotations, signature
 from typing import Any, TypeAlias, TypeVar, dataclass_transform
 
 import numpy as np
@@ -39,13 +39,13 @@ class Parametrized(BaseEstimator):
 def parameters(cls: T) -> T:
     """Generate an `__init__` that has the annotated attributes as parameters and stores them.
 
-    Parameters of decorated base classes are inherited. In the signature, parameters that are
-    keywords only have the order of the docstring.
+    Parameters of decorated base classes are inherited. Keyword-only parameters are in the order of
+    the docstring in the signature, so `document` must have filled it before.
 
     For type checkers the class is a dataclass. In `help` and signatures it is like an estimator of
     scikit-learn: defaults without annotations, and no class attributes.
     """
-    before, own = set(vars(cls)), vars(cls).get("__annotations__", {})
+    before, own = set(vars(cls)), get_annotations(cls)
     inherited: dict[str, Field[Any]] = {}
     for base in reversed(cls.__mro__[1:]):
         inherited |= vars(base).get("_declared", {})

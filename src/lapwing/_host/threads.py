@@ -77,7 +77,7 @@ def in_pool() -> bool:
 
 
 def share_rows(n_rows: int, bytes_per_row: int, work: Callable[[slice], T]) -> list[T]:
-    """Apply a function to blocks of rows that fit into the cache, in threads if several."""
+    """Apply a function to blocks of rows that fit into the cache; several are shared by threads."""
     blocks = list(row_blocks(n_rows, bytes_per_row, _CACHE))
     return share(available_threads() if len(blocks) > 1 else 1, work, blocks)
 

@@ -122,7 +122,7 @@ def code_known(y: ArrayLike, classes: Array, marker: object = AUTO) -> Array:
     Raises
     ------
     ValueError
-        If there are others, which the message lists, or an entry is unlabelled.
+        If an entry is of another class, or unlabelled.
     """
     y = read_column(y)
     refuse_unlabeled(missing_mask(y) | unlabeled_among(y, marker, classes))

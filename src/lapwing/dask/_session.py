@@ -144,7 +144,7 @@ class Session:
         task : callable
             Function of the arguments.
         *arguments : PerPart or any
-            Arguments with a value for each part, or constants.
+            Arguments with a value for each part, at least one, or constants.
         priority : int
             Tasks with higher priority run first.
         worker : str, optional

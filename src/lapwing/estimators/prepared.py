@@ -288,7 +288,7 @@ class Refits(Generic[P, S]):
     prepared : Prepared
         Points and present labels.
     shared : mapping
-        Options of `_solve`: what it computes from the points, which all fits share.
+        Options of `_solve`: results computed once from the points, for all fits.
     """
 
     estimator: Any

@@ -63,7 +63,7 @@ class Updatable(SemiSupervisedEstimator[P, S]):
     """Estimator to which labels can be added after its fit."""
 
     _sharpness_prior: ClassVar[SharpnessPrior]  # of classifiers
-    _kept = cast("UpdateState | None", None)
+    _kept = cast("UpdateState | None", None)  # an annotated attribute would be a parameter
 
     _: KW_ONLY
     updatable: bool = False

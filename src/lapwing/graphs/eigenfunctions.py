@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -355,7 +356,8 @@ def _histograms(X: PointData, rotation: Rotation, n_bins: int, clip: float) -> H
         held = np.concatenate([rows for _, rows in blocks])
         found, ends = np.quantile(held, shares, axis=0), (held.min(axis=0), held.max(axis=0))
         deviations = rotation.deviations[group]
-        own = histograms_between(found, ends, StreamedColumns([held].copy), n, deviations, n_bins)
+        columns = StreamedColumns(partial(iter, [held]))
+        own = histograms_between(found, ends, columns, n, deviations, n_bins)
         for whole, part in zip(histograms, own, strict=True):
             whole[group] = part
     return histograms
@@ -516,7 +518,7 @@ def _decomposed(X: Any, n_components: int) -> tuple[Array, Array, Array]:
 
 
 def covariance_eigenpairs(columns: Columns, n: int, mean: Array) -> tuple[Array, Array]:
-    """Compute descending variances (d,) and principal directions (d, d) of n points in a pass."""
+    """Compute descending variances (d,) and principal directions (d, d) of n points."""
     d = len(mean)
     require_memory(
         3.0 * 8 * d * d,

@@ -90,7 +90,7 @@ def sklearn_neighbors(X: Any, k: int, metric: Any, n_jobs: int | None) -> Neighb
         candidates = _candidates(points, min(k + SPARE, points.n - 1), n_jobs)
         found = points.nearest(np.arange(points.n), candidates, k)
     else:
-        points, found = _measured(*_supported(X, metric), k, n_jobs)
+        points, found = _by_any_metric(*_supported(X, metric), k, n_jobs)
     return neighbors_of(points, complete(points, found, k), 1.0, "sklearn")
 
 
@@ -99,7 +99,7 @@ def neighbors_of(points: PointsWithTies, found: Nearest, recall: float, backend:
     return Neighbors(points.distances(found.lengths), found.indices, recall, backend, found.tied)
 
 
-def _measured(X: Any, metric: Any, k: int, n_jobs: int | None) -> tuple[_Measured, Nearest]:
+def _by_any_metric(X: Any, metric: Any, k: int, n_jobs: int | None) -> tuple[_Measured, Nearest]:
     """Find neighbours by any metric of scikit-learn."""
     n = X.shape[0]
     with config_context(working_memory=_WORKING_MEMORY):

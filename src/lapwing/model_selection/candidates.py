@@ -134,7 +134,8 @@ def _default_regressors(X: Any, large: bool) -> Iterator[tuple[str, Any, str]]:
         if several:
             scaled = make_pipeline(RelevanceScaler(), in_scaled(**alone))
             yield LABELS_ALONE, scaled, "kernel ridge regression, scaled columns"
-        smooth = LapRLSRegressorCV(_kernels(X)[1])
+        _, graph_kernel = _kernels(X)
+        smooth = LapRLSRegressorCV(graph_kernel)
         yield SMOOTH, smooth, _text_of(smooth)
         if several:
             scaled = make_pipeline(RelevanceScaler(), in_scaled())
@@ -297,11 +298,11 @@ def quick_candidates(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
 def given_sizes(
     estimator: BaseEstimator, codes: Array, classes: Array, *, counted: bool = False
 ) -> Array | None:
-    """Return the class proportions of an estimator's parameters; 'labels' only if `counted`."""
+    """Return the class proportions of an estimator's parameters; those of labels if `counted`."""
     balance = getattr(estimator, "balance", None)  # of S3VC; two numbers are an interval
     given = balance if hasattr(balance, "items") else getattr(estimator, "class_prior", None)
-    unknown = isinstance(given, str) and given == "labels" and not counted
-    return None if unknown else read_prior(given, codes, classes)
+    by_labels = isinstance(given, str) and given == "labels"
+    return None if by_labels and not counted else read_prior(given, codes, classes)
 
 
 def agreed_sizes(candidates: Sequence[Candidate], codes: Array, classes: Array) -> Array | None:

@@ -40,7 +40,7 @@ _NAMED = 5  # classes listed in a message
 class LabeledSplitter(BaseCrossValidator):
     """Base of the splitters; a final class determines which labels are held out together."""
 
-    n_splits: int | None = None  # None for one a label
+    n_splits: int | None = None  # None: one for each label
     unlabeled: Any
     regression: bool | str = False
 
@@ -125,7 +125,7 @@ class LabeledSplitter(BaseCrossValidator):
             )
 
     def _count_splits(self, codes: Array) -> int:
-        """Return the number of splits of labels with these classes: at most one a label."""
+        """Return the number of splits of labels with these classes: at most one for each label."""
         n_free = int((~_is_single(codes)).sum())
         return n_free if self.n_splits is None else min(self.n_splits, n_free)
 

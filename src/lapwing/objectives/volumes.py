@@ -42,7 +42,7 @@ CLAMP = 10.0  # a: weight of a label relative to the shares of its point, as in 
 
 
 GraphOperator: TypeAlias = Diffusion
-"""Graph of the solvers, which only apply it."""
+"""Graph of a problem, for the solvers: they import nothing from `lapwing.graphs`."""
 
 
 class Scale(NamedTuple):

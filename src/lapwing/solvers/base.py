@@ -101,7 +101,7 @@ def carry_on(_: Callable[[], Any]) -> bool:
 
 
 class Serialized(Generic[P]):
-    """Callback for several threads, called by one at a time; once True, it stays True.
+    """Callback that threads call one at a time; after a first True it always returns True.
 
     Parameters
     ----------

@@ -118,7 +118,7 @@ class _Running:
         """Do one iteration of the remaining columns."""
         image = apply(self.p)
         step = _ratio(self.rz, column_dot(self.p, image), left)
-        # Each result in the memory of the image: a new array of this size would have no pages yet.
+        # Products overwrite the image, as the pages of a new array would have to be allocated.
         self.r -= scaled_columns(image, step, out=image)
         self.x += scaled_columns(self.p, step, out=image)
         z = np.divide(self.r, self.diagonal, out=image)

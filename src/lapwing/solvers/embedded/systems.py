@@ -249,7 +249,7 @@ class FeatureSystem:
 
     @np.errstate(over="ignore", invalid="ignore", divide="ignore")
     def eliminate(self, C: float, H: Array | None = None) -> FeatureSide:
-        """Eliminate f and b; the only pass over the points, unless `normal_matrix` is given."""
+        """Eliminate f and b; the only pass over the points, unless `normal_matrix` H is given."""
         if H is None:
             H = self.normal_matrix(np.full(self.n_points, float(C)))
         m, r = self.space.n_coef, len(self.side.curvature)

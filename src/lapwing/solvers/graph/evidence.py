@@ -126,8 +126,9 @@ def negative_log_evidence(problem: VolumeProblem, codes: Array, left_out: LeftOu
 def adjusted_count(left_out: LeftOut) -> Array:
     """Estimate the volumes of two classes from the errors of left-out labels: the adjusted count.
 
-    If a fraction `wrong` of the first class and `right` of the second is predicted as the second
-    class, its volume v satisfies v right + (1 - v) wrong = u (Forman 2008, Section 3).
+    If fractions `wrong` of the first class and `right` of the second are predicted as the second
+    class, the volume v of the second class and the predicted one u satisfy v right + (1 - v) wrong
+    = u (Forman 2008). Predictions no better than chance leave u as it is.
     """
     counts = _smoothed(left_out.counts)
     wrong, right = counts[:, 1] / counts.sum(axis=1)

@@ -267,13 +267,13 @@ def _candidates(problem: VolumeProblem, left_out: LeftOut) -> tuple[list[Candida
     ]
     # With one label per class harmonic functions are spikes, whose volumes are meaningless.
     if left_out.counts.any():
-        own = [harmonics.argmax(axis=1)]
-        # USPS 80:20 with ten labels has 20.8 instead of 22.9 % (draws 100 to 139). Labels of more
-        # classes are too few for the errors of each: Uspst with five has 0.3 points more with it.
+        partitions = [harmonics.argmax(axis=1)]
+        # USPS 80:20 with ten labels has 20.8 instead of 22.9 % (draws 100 to 139). With more
+        # classes there are too few labels for each error (Uspst with five: 0.3 points more).
         if problem.n_classes == 2:
             nearest = nearest_to_prior(left_out, problem.prior)
-            own.append(share_out(problem.with_prior(nearest, exact=True), harmonics))
-        jobs += [partial(_of_harmonic, problem, codes, harmonics) for codes in own]
+            partitions.append(share_out(problem.with_prior(nearest, exact=True), harmonics))
+        jobs += [partial(_of_harmonic, problem, each, harmonics) for each in partitions]
     done = side_by_side(problem, jobs)
     found = [candidate for some, _ in done for candidate in some]
     spent += more + sum(n_iter for _, n_iter in done)

@@ -229,10 +229,11 @@ def scales_of_contrast(
 
 
 def _few_columns(values: Array) -> Array:
-    """Project values (n, c) to at most `COLUMNS` columns, with the same spread up to a factor.
+    """Project values (n, c) to at most `COLUMNS` columns, to measure spreads up to a factor.
 
-    For two classes one column is enough, as rows sum to a constant. Random signs change sums of
-    squares only by products of different classes, which have few points in common.
+    For two classes one column is enough, as rows of shares and of their resolvent sum to one. With
+    more classes than columns the columns are sums with random signs: their squares differ from
+    those of the values only by products of two classes, which have few points in common.
     """
     c = values.shape[1]
     if c <= COLUMNS:

@@ -28,7 +28,7 @@ eigenvectors of L v = lambda D v on their subgraph, or with exchanged classes. A
 increase the number of labels contradicted by their neighbours, but up to a tenth of all labels may
 be contradicted if the whole cut decreases by a tenth, as labels may be on points among another
 class. Of the permitted splits the one with the smallest cut is accepted, if the cut decreases. Then
-the walks are repeated for all points.
+the short walks are repeated for all points.
 """
 
 from __future__ import annotations
@@ -55,11 +55,11 @@ from lapwing.solvers.graph.partition import Partition, by_columns, recorded, sid
 # label per class, without splits: always ten steps 6.6 %, twenty 6.5, four 7.3, from 40 down to ten
 # 6.4 and down to two 6.3. Four draws of five labels: 2.9 to 3.3, and 2.8 down to two.
 STEPS = (40, 28, 20, 14, 10, 6, 4, 2)
-_REPEATED = 10  # rounds with at most this many steps are repeated while they are worth it
-# Relative decrease of the cut for which a round is repeated. After smaller ones shorter walks gain
-# more: with 10^5 points of 100 classes half of the time of a refinement was spent on them, and the
-# mean errors are the same without (draws 100 to 111 of `docs/notes/volumes.md`).
-_WORTH = 2e-3
+_REPEATED = 10  # rounds with at most this many steps are repeated, see `_WORTHWHILE`
+# Smallest relative decrease of the cut after which a round is repeated. After smaller ones shorter
+# walks gain more than repetitions, which took half of the time of a refinement with 10^5 points of
+# 100 classes; the mean errors are the same without (draws 100 to 111 of `docs/notes/volumes.md`).
+_WORTHWHILE = 2e-3
 _SHORT = 4  # index in STEPS of the walk that selects a split of a pair; shorter ones follow
 _PAIRS, _DIRECTIONS = 3, 3  # pairs that are tried, and eigenvectors for each
 SMOOTH = 10  # steps of the walk that gives the scores
@@ -201,7 +201,7 @@ def _descended(problem: VolumeProblem, path: Path, steps: tuple[int, ...]) -> Pa
             if not cut < before:
                 break
             path = path.to(following, cut)
-            if number > _REPEATED or cut > (1 - _WORTH) * before:
+            if number > _REPEATED or cut > (1 - _WORTHWHILE) * before:
                 break
         else:
             path = replace(path, settled=False)
