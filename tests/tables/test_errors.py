@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
 from collections.abc import Callable
 from pathlib import Path
@@ -108,6 +109,12 @@ def shortened(path: Path) -> None:
     path.write_bytes(write_csv(path, "utf-16").read_bytes()[:-1])
 
 
+def damaged_big_endian(path: Path) -> None:
+    """Write more than is read at once, because only the beginning has a byte order mark."""
+    text = "x,y\n" + "1.5,a\n" * 100_000 + "1.5,\ud800\n"
+    path.write_bytes(codecs.BOM_UTF16_BE + text.encode("utf-16-be", "surrogatepass"))
+
+
 def two_sheets(path: Path) -> None:
     write_book(path, Legend=[["name", "meaning"], ["a", "b"]], Data=[["x", "y"], [1.5, "a"]])
 
@@ -143,6 +150,7 @@ LENIENT: dict[str, tuple[Any, ...]] = {
         {"label": LABEL, "drop": ("Betrag",)}),
     "damaged UTF-8": (damaged, "line 1 is not UTF-8 text"),
     "damaged UTF-16": (shortened, "looks like UTF-16 text and is damaged in line 121"),
+    "damaged big-endian UTF-16": (damaged_big_endian, "is damaged in line 100002"),
     "empty lines": ("\n\n", r"csv has no rows|csv is empty"),
     "below empty lines": (f"\n\n{_TEXT}1;2\n", "line 34 has 2 fields"),
     "below blanks": (f" \n{_TEXT}1;2\n", "line 33 has 2 fields"),

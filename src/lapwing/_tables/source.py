@@ -231,7 +231,8 @@ def _first_damaged_line(opened: BinaryIO, encoding: str) -> int | None:
         try:
             text = decoder.decode(chunk, final=not chunk)
         except UnicodeDecodeError as error:
-            text = error.object[: error.start].decode(encoding, "ignore") + "\0"
+            decoder.setstate((b"", decoder.getstate()[1]))  # only the byte order is kept
+            text = decoder.decode(error.object[: error.start]) + "\0"
         before, damage, _ = text.partition("\0")
         lines += before.count("\n")
         if damage:
