@@ -264,7 +264,7 @@ class Cells:
 
     def without(self, words: Collection[str]) -> Cells:
         """Return the column without the texts that mean "missing" (`words`, in lower case)."""
-        kept = np.array(self.each(lambda text: text.lower() not in words), dtype=bool)
+        kept = np.array(self.map_texts(lambda text: text.lower() not in words), dtype=bool)
         if kept.all():
             return self
         return replace(self, rows=self.rows[kept], texts=self.texts[kept])
@@ -284,8 +284,8 @@ class Cells:
         """Counts of the decimal marks in its texts."""
         return count_marks(self.counts)
 
-    def each(self, function: Callable[[str], T]) -> list[T]:
-        """Return the result for each text of a function, which is called once for equal texts."""
+    def map_texts(self, function: Callable[[str], T]) -> list[T]:
+        """Apply a function to each text; it is called once for equal texts."""
         found = {text: function(text) for text in self.counts}
         return [found[text] for text in self.texts.tolist()]
 
@@ -322,7 +322,7 @@ class Cells:
         return column
 
     def bad_in(self, rows: NDArray[np.int64]) -> BadCells | None:
-        """Return the cells of some rows as invalid ones; None without rows."""
+        """Describe the cells of some rows as invalid; None without rows."""
         if not rows.size:
             return None
         row = int(rows.min())

@@ -242,6 +242,7 @@ def warn_of_labels(
     Warns
     -----
     LapwingWarning
+        If fewer rows have such a word, a label is probably misspelt, or every row has a label.
     """
     if not coded.labeled.any():
         return

@@ -74,14 +74,14 @@ def same_label(one: str, other: str) -> bool:
 
 @dataclass(frozen=True)
 class LabelColumn:
-    """Labels as they are written, and what messages need to know of them.
+    """Labels as written in a table, with the parts of messages about them.
 
     Attributes
     ----------
     column : TextColumn
         Empty for unlabelled rows.
     where : str
-        Name of the column, with which messages begin.
+        Name of the column, at the start of messages.
     hint : str
         Values that mean "no label".
     decimal : {'', '.', ','}
@@ -174,13 +174,13 @@ class LabelColumn:
         Raises
         ------
         ValueError
-            If the given labels are numbers and an answer is not.
+            If the given labels are numbers and a true label is not.
         """
         y = np.full(self.column.texts.size, coded.unlabeled, dtype=coded.y.dtype)
         if y.dtype.kind == "f":
             known_numbers, wrong = numbers_of(self.column, self.decimal)
             if wrong is not None:
-                raise self._not_as_labels(wrong, "numbers")
+                raise self._mismatch(wrong, "numbers")
             return known_numbers
         known = set(coded.y[coded.labeled].tolist())
         for row in np.flatnonzero(self.column.texts != "").tolist():
@@ -190,13 +190,13 @@ class LabelColumn:
             elif _WHOLE.fullmatch(text):
                 y[row] = int(float(text))
             else:
-                raise self._not_as_labels(row, "whole numbers")
+                raise self._mismatch(row, "whole numbers")
         return y
 
     def _place(self, row: int) -> str:
         return f"{self.where}: {name_row(row, self.places)}"
 
-    def _not_as_labels(self, row: int, what: str) -> ValueError:
+    def _mismatch(self, row: int, what: str) -> ValueError:
         return ValueError(
             f"{self._place(row)} holds {self.column.texts[row]!r}, but the labels are {what}; the "
             "truth must be written as the labels are."

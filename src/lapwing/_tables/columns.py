@@ -481,12 +481,12 @@ class Selection(ReadOptions):
         return self.usual_id if self.id is None else self.id
 
     def insisted(self, names: Sequence[str]) -> frozenset[str]:
-        """Columns that must be used, regardless of their content."""
+        """Return the columns that must be used, regardless of their content."""
         named = {n for c in (self.keep, self.features) for n in split_names(c, names)}
         return self.free_texts(names) | named
 
     def free_texts(self, names: Sequence[str]) -> frozenset[str]:
-        """Columns declared as free text, or as names of images to be encoded."""
+        """Return the columns declared as free text, or as names of images to be encoded."""
         found = {*split_names(self.text, names), self.picture}
         return frozenset(name for name in found if name is not None)
 

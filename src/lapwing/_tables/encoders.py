@@ -58,7 +58,7 @@ class NumberReading(_OneFeature):
 
     def read(self, cells: Cells) -> tuple[list[NDArray[Any]], BadCells | None]:
         """Return the features, with NaN for missing ones, and the cells that are not numbers."""
-        found = cells.each(self.value)
+        found = cells.map_texts(self.value)
         values = cells.numbers
         # Numbers without the sign may be fractions of 1.
         unlike = (self.unit in _SHARES) & (values != 0) & ~np.isnan(values)
@@ -136,7 +136,7 @@ class DateReading:
     def moments(self, cells: Cells) -> tuple[NDArray[np.datetime64], BadCells | None]:
         """Return the points in time, NaT for missing ones; times of day are those of one day."""
         moments = np.full(cells.numbers.size, np.datetime64("NaT", "us"))
-        known = cells.each(lambda text: dates.read_moment(text, self.order))
+        known = cells.map_texts(lambda text: dates.read_moment(text, self.order))
         found = np.array(known, dtype="datetime64[us]")
         moments[cells.rows] = found
         numbers = np.flatnonzero(~np.isnan(cells.numbers))
@@ -360,7 +360,7 @@ class Features:
         return [*self.named(TEXT), *(one.column for one in encoded if not one.picture)]
 
     def named(self, kind: str) -> list[str]:
-        """Names of the columns of a kind."""
+        """Return the names of the columns of a kind."""
         if not self.kinds:
             return list(self.names) if kind == NUMERIC else []
         return [name for name, own in zip(self.names, self.kinds, strict=True) if own == kind]

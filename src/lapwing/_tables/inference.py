@@ -107,7 +107,7 @@ class ReadingDefaults:
 
 
 def missing_words(strict: bool) -> frozenset[str]:
-    """Words that mean "missing" in a column of features."""
+    """Return the words that mean "missing" in a column of features."""
     return MISSING_WORDS if strict else USUAL_MISSING_WORDS
 
 
@@ -160,7 +160,7 @@ def infer_strictly(name: str, cells: Cells, *, is_text: bool = False) -> Reading
         return Unusable(name, reason, refused="Write it as numbers")
     if is_text:
         return _free_text(name, cells)
-    wrong = np.array(cells.each(lambda text: number_or_truth(text) is None), dtype=bool)
+    wrong = np.array(cells.map_texts(lambda text: number_or_truth(text) is None), dtype=bool)
     bad = cells.bad_in(cells.rows[wrong])
     if bad is None:
         return NumberReading(name)

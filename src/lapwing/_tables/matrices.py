@@ -199,9 +199,10 @@ def read_npz(source: Source, selection: Selection) -> RawTable:
     """
     roles = [name for name in (selection.label, selection.id) if name is not None]
     wanted = [_FEATURES, *roles, *selection.others]
-    arrays = _load(source, wanted)
-    if is_sparse(arrays):
-        return _take_numbered(arrays, "the matrix", selection, source)
+    loaded = _load(source, wanted)
+    if is_sparse(loaded):
+        return _take_numbered(loaded, "the matrix", selection, source)
+    arrays: dict[str, NDArray[Any]] = loaded
     X = _check_points(arrays[_FEATURES], "the array 'X'", source)
     for name in wanted[1:]:
         if arrays[name].shape != (X.shape[0],):
@@ -293,7 +294,7 @@ def usual_marker(labels: NDArray[Any]) -> str:
 
 
 def _load(source: Source, wanted: list[str]) -> Any:
-    """Load the wanted arrays and names of features, by name, or the matrix of SciPy."""
+    """Load the wanted arrays and the names of features by name, or a sparse matrix of SciPy."""
     # Opened here, as np.load leaves the file open when it fails.
     with source.open() as opened:
         with readable(source, "NPZ file"):
@@ -348,7 +349,7 @@ def _array(archive: Any, name: str, source: Source) -> NDArray[Any]:
 def _check_points(X: Any, what: str, source: Source) -> Any:
     if X.ndim != 2 or X.dtype.kind not in "fiub":
         raise ValueError(
-            f"{source}: {what} must be a table of numbers with a row a point; "
+            f"{source}: {what} must be a table of numbers with a row for each point; "
             f"it has the shape {X.shape} and the type {X.dtype}."
         )
     return X

@@ -341,7 +341,7 @@ def _marker(raw: RawTable, options: ReadOptions) -> str:
 
 
 def _are_numbers(raw: RawTable, options: ReadOptions) -> bool:
-    """Whether the labels are regression targets."""
+    """Return whether the labels are regression targets."""
     assert raw.labels is not None
     given = np.concatenate([one.texts for one in (raw.labels, *(a.labels for a in raw.answers))])
     known = mark_unlabeled(given, options.unlabeled)
