@@ -87,7 +87,7 @@ class MethodChoice:
     scaler: RelevanceScaler | None = None
 
     def scaled(self, before: Preprocessed, table: Table) -> Preprocessed:
-        """The points of the fit, with scaled columns if that was chosen."""
+        """Return the points of the fit, with scaled columns if that was chosen."""
         if self.scaler is None:
             return before
         points = self.scaler.fit_transform(before.points, table.y)
@@ -146,25 +146,25 @@ def choose(
         words = "Too few targets to compare methods by leaving them out"
         return replace(chosen, choice=Choice(reason=words))
     effort = effort_of(request)
-    asked = _compare_settings(table, points, effort, request.seed)
-    if asked.candidates is not None:
-        candidates = tuple(asked.candidates)
+    settings = _compare_settings(table, points, effort, request.seed)
+    if settings.candidates is not None:
+        candidates = tuple(settings.candidates)
         if isinstance(request, FitRequest) and request.onnx is not None:
             candidates = tuple(map(_exportable, candidates))
         labels = code_classes(table.y, table.unlabeled)
-        asked = asked._replace(candidates=with_sizes(candidates, sizes.get(_SIZES), labels))
+        settings = settings._replace(candidates=with_sizes(candidates, sizes.get(_SIZES), labels))
         if request.parameters.keys() <= {_SIZES}:  # unless an amount of evidence is set
-            asked = _limited(asked, forecast.affordable(size_of(table, points), effort))
+            settings = _limited(settings, forecast.affordable(size_of(table, points), effort))
     with warnings.catch_warnings():
         # The last fit warns of all rows.
         warnings.simplefilter("ignore", LapwingWarning)
-        found, sharpness = _compare(table, points, asked, progress)
+        found, sharpness = _compare(table, points, settings, progress)
     best, scaler = found.best, None
     if isinstance(best, Pipeline):  # the default candidates have pipelines only for scaled columns
         scaler, best = best
     known = method_of(best)
     assert known is not None
-    return MethodChoice(*known, best, Choice(found, tuple(asked.untried)), sharpness, scaler)
+    return MethodChoice(*known, best, Choice(found, tuple(settings.untried)), sharpness, scaler)
 
 
 def compare_methods(table: Table, request: CompareRequest, progress: Stages = SILENT) -> Compared:
@@ -172,9 +172,9 @@ def compare_methods(table: Table, request: CompareRequest, progress: Stages = SI
     start = time.perf_counter()
     warn_suggested_labels(table.n_suggested, table.n_labeled)
     before = points_of(table, request, progress)
-    asked = _compare_settings(table, before.points, request.effort, request.seed)
+    settings = _compare_settings(table, before.points, request.effort, request.seed)
     with label_warnings_ignored():  # as in a fit
-        found, _ = _compare(table, before.points, asked, progress)
+        found, _ = _compare(table, before.points, settings, progress)
     return Compared(
         request,
         table,
@@ -218,7 +218,7 @@ def effort_of(request: LearningRequest) -> EffortLimits:
 
 
 def size_of(table: Table, points: Any = None) -> FitSize:
-    """Sizes that the time of a comparison depends on.
+    """Return the sizes that the time of a comparison depends on.
 
     Parameters
     ----------
@@ -238,7 +238,7 @@ def size_of(table: Table, points: Any = None) -> FitSize:
 
 
 def _words_per_row(table: Table) -> float:
-    """Mean number of words and word pairs in the first rows; 0 without free text."""
+    """Return the mean number of words and word pairs in the first rows; 0 without free text."""
     columns = [table.X[name][:_WORDS_COUNTED] for name in table.features.named(TEXT)]
     return float(sum(2 * np.mean([len(text.split()) for text in texts]) for texts in columns))
 
@@ -296,9 +296,9 @@ def _compare_settings(
     return CompareSettings(candidates, evidence, effort.max_samples, table.unlabeled, seed)
 
 
-def _limited(asked: CompareSettings, plan: EffortPlan) -> CompareSettings:
+def _limited(settings: CompareSettings, plan: EffortPlan) -> CompareSettings:
     """Limit a comparison to what is affordable: fewer rows, less evidence, fewer candidates."""
-    candidates = tuple(asked.candidates or ())
+    candidates = tuple(settings.candidates or ())
     quick = quick_candidates(candidates)
     planned = {
         one.name: plan.clusters if one.assumption == CLUSTERS else plan.volumes
@@ -308,21 +308,23 @@ def _limited(asked: CompareSettings, plan: EffortPlan) -> CompareSettings:
     efforts = {name: effort for name, effort in planned.items() if effort is not None}
     untried = tuple(name for name in planned if name not in efforts)
     tried = tuple(one for one in candidates if one.name not in untried)
-    return asked._replace(candidates=tried, max_samples=plan.rows, efforts=efforts, untried=untried)
+    return settings._replace(
+        candidates=tried, max_samples=plan.rows, efforts=efforts, untried=untried
+    )
 
 
 def _compare(
-    table: Table, points: Any, asked: CompareSettings, progress: Stages
+    table: Table, points: Any, settings: CompareSettings, progress: Stages
 ) -> tuple[Comparison, Sharpness | None]:
     """Compare methods, and return the sharpness of the best classifier as well."""
-    for one in asked.candidates or ():
+    for one in settings.candidates or ():
         if "random_state" in one.estimator.get_params(deep=False):
-            one.estimator.set_params(random_state=asked.random_state)
+            one.estimator.set_params(random_state=settings.random_state)
     sharpness = None
     if table.numeric:
-        found = compared_regressions(points, table.y, None, asked, progress)
+        found = compared_regressions(points, table.y, None, settings, progress)
     else:
-        found, sharpness = compared(points, table.y, None, asked, progress)
+        found, sharpness = compared(points, table.y, None, settings, progress)
     warn_of_failures(found.failed, stacklevel=2)
     return found, sharpness
 

@@ -120,7 +120,7 @@ def say(text: str) -> None:
     sys.stdout.write(f"{harmless(text)}\n")
 
 
-def as_text(parts: Parts) -> str:
+def format_parts(parts: Parts) -> str:
     """Format the lines and tables of a description."""
     # A file or pipe gets plain text of a fixed width.
     width = None if sys.stdout.isatty() else 100

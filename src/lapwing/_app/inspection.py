@@ -20,7 +20,7 @@ from lapwing._app.requests import InfoRequest
 from lapwing._arrays import is_sparse
 from lapwing._host.memory import available_memory, format_bytes
 from lapwing._tables.assembly import describe_notes, encode, summary_lines
-from lapwing._tables.cells import Cells, as_text
+from lapwing._tables.cells import Cells
 from lapwing._tables.checks import (
     check_ids,
     infinite_cells,
@@ -89,7 +89,7 @@ def inspect(request: InfoRequest) -> dict[str, Any]:
     labels = None if raw.labels is None else raw.labels.texts
     given = labels
     if likely is not None:
-        cells = as_text([cell or "" for cell in raw.cells[likely].spelled()])
+        cells = raw.cells[likely].spelled("")
         given = mark_unlabeled(cells, request.unlabeled)
     markers = {} if given is None else _markers(given, features.decimal, request)
     sample = _sample(features, encoder, request, raw.n)

@@ -291,6 +291,11 @@ def start(table: Table, request: LabelRequest, progress: Stages = SILENT) -> Lab
         f"The column {quoted(unread)} is shown, and the model does not learn from it. It learns "
         "from the other columns."
     )
+
+    def fit_request(history: History) -> FitRequest:
+        assert table.keys is not None
+        return request.fit_request(table.keys.label, changed=history.changes_the_table)
+
     material = Material(
         table,
         before.points,
@@ -305,16 +310,12 @@ def start(table: Table, request: LabelRequest, progress: Stages = SILENT) -> Lab
         check_every=request.check_every,
         random_labels=request.random_labels,
         fit_command=lambda history: (
-            replace(asked(history), report=None, predictions=PREDICTIONS).full_command
+            replace(fit_request(history), report=None, predictions=PREDICTIONS).full_command
         ),
     )
 
-    def asked(history: History) -> FitRequest:
-        assert table.keys is not None
-        return request.fit_request(table.keys.label, changed=history.changes_the_table)
-
     def fit(session: Session) -> Outcome:
-        return fitting.fit(labeled(session), asked(session.history))
+        return fitting.fit(labeled(session), fit_request(session.history))
 
     return open_page(material, request.journal_path, Fits(fit, save_fit), request.port)
 

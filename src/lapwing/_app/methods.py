@@ -60,7 +60,7 @@ class CommandMethod:
         Remedies that the report names.
     twin : Twin or None
         None if the method cannot be fitted without unlabelled rows.
-    taught_by : callable
+    unlabeled_use : callable
         Maps the fitted estimator to a description of how unlabelled rows contributed; empty if they
         did not.
     virtual : bool
@@ -85,7 +85,7 @@ class CommandMethod:
     forecast: Callable[[FitSize], Forecast]
     remedies: Remedies
     twin: Twin | None = None
-    taught_by: Callable[[Any], str] = field(default=lambda estimator: "a graph of neighbours")
+    unlabeled_use: Callable[[Any], str] = field(default=lambda estimator: "a graph of neighbours")
     virtual: bool = False
     solver: str = ""
     graph: Callable[[], Any] = KNNGraph
@@ -116,7 +116,7 @@ class CommandMethod:
         return MethodFacts(
             name,
             self.solver or str(fitted.solver_),
-            self.taught_by(fitted),
+            self.unlabeled_use(fitted),
             self.remedies,
             self.margin_note,
             "" if self.twin is None else self.twin.words,
@@ -130,7 +130,7 @@ class CommandMethod:
 
 
 def _unrefined(estimator: Any) -> dict[str, Any]:
-    """Parameters that a supervised twin must reset, because it has no graph for refinement."""
+    """Return parameters that a supervised twin must reset, as it has no graph for refinement."""
     return {"refine": None} if "refine" in estimator._get_param_names() else {}
 
 
@@ -149,7 +149,7 @@ def _manifold(estimator: type, learns_by: str, **others: Any) -> CommandMethod:
         learns_by,
         remedies=Remedies("a smaller gamma_I, or another graph", "a larger gamma_A", "gamma_A"),
         twin=Twin({"gamma_I": 0.0, **_unrefined(estimator)}, "γ_I = 0"),
-        taught_by=_graph_use,
+        unlabeled_use=_graph_use,
         **{"forecast": forecast.manifold, **others},
     )
 
@@ -161,7 +161,9 @@ def _manifold_path(estimator: type, learns_by: str, **others: Any) -> CommandMet
         forecast=forecast.manifold_path,
         remedies=Remedies("smaller gamma_Is, or other graphs", "larger gamma_As", "gamma_As"),
         twin=Twin({"gamma_Is": (0.0,)}, "γ_I = 0"),
-        taught_by=lambda fitted: "a graph of neighbours" if fitted.best_params_["gamma_I"] else "",
+        unlabeled_use=lambda fitted: (
+            "a graph of neighbours" if fitted.best_params_["gamma_I"] else ""
+        ),
         **others,
     )
 
@@ -204,7 +206,7 @@ COMMAND_METHODS: Mapping[str, CommandMethod] = MappingProxyType(
             twin=Twin(
                 {"gamma_I": 0.0, "C_star": 0.0, "balance": None}, "C* = 0, γ_I = 0, no balance"
             ),
-            taught_by=_density_use,
+            unlabeled_use=_density_use,
             solver="lbfgs",
             margin_note="S3VC moves its boundary away from the rows, so that margins are large "
             "where answers are wrong, too.",
@@ -249,7 +251,7 @@ COMMAND_METHODS: Mapping[str, CommandMethod] = MappingProxyType(
             "a graph over anchors that represent the rows; fast",
             forecast=forecast.anchors,
             remedies=Remedies("a smaller gamma_I, or more anchors", "", "gamma_I"),
-            taught_by=lambda estimator: f"{estimator.anchors_.points.shape[0]} anchors",
+            unlabeled_use=lambda estimator: f"{estimator.anchors_.points.shape[0]} anchors",
             solver="least squares",
             graph=AnchorGraph,
             drawn=("graph",),
@@ -260,7 +262,7 @@ COMMAND_METHODS: Mapping[str, CommandMethod] = MappingProxyType(
             "their density along principal directions; fast",
             forecast=forecast.eigenfunctions,
             remedies=Remedies("fewer eigenfunctions", "", "n_eigenfunctions"),
-            taught_by=lambda estimator: "their density along principal directions",
+            unlabeled_use=lambda estimator: "their density along principal directions",
             solver="least squares",
             no_onnx=_NO_SUM.format("histograms"),
         ),

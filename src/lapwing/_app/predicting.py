@@ -139,7 +139,13 @@ def _encoded(
 
 
 def _encoding_of(model: Model) -> Encoding | None:
-    """The encoder of a model's fit; ValueError or KeyError if its description is damaged."""
+    """Return the encoder of a model's fit.
+
+    Raises
+    ------
+    ValueError, KeyError
+        If its description is damaged.
+    """
     found = model.info.get("encoder")
     return None if found is None else Encoding.from_info(found)
 
@@ -211,7 +217,7 @@ def beside_columns(rows: Predictions, table: Table, path: Path | None) -> Predic
 
 
 def in_batches(request: PredictRequest) -> bool:
-    """Whether there are more rows than a batch, in files that can be read and written in batches.
+    """Return whether to predict in batches: many rows, in files that can be read and written so.
 
     Other files are read whole.
     """

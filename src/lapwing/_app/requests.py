@@ -430,7 +430,7 @@ class LabelRequest(LearningRequest):
         return tuple(dict.fromkeys([*texts, *pictures]))
 
     def _check_image(self) -> None:
-        """Pictures are shown without an encoder as well."""
+        """Accept pictures without an encoder, which are only shown."""
 
     @property
     def class_names(self) -> tuple[str, ...]:

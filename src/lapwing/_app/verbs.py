@@ -3,8 +3,7 @@
 1. Request: `options` and `requests` declare the options of a verb as the fields of a frozen value,
    `verb` makes a command of it.
 2. Table: `reading` reads the files (see `lapwing._tables`), and preprocesses the features.
-3. Result: `fitting`, `choosing` (the method), `predicting` and `labelling` return a
-   frozen result.
+3. Result: `fitting`, `choosing` (the method), `predicting` and `labelling` return a frozen result.
 4. Output: `workflow` writes the files and summarises for JSON, `console` describes in words.
 
 Only `lapwing._app.cli` imports this module, because it needs typer.
@@ -237,7 +236,7 @@ def conclude(
         if request.as_json:
             text = json_text(summarize(result) | {"written": request.written})
         elif not request.quiet:
-            text = console.as_text(describe(result))
+            text = console.format_parts(describe(result))
     with StageLine("Writing", request.quiet):
         write(result)
     typer.echo(text, nl=False)
@@ -380,7 +379,10 @@ def info(request: requests.InfoRequest) -> None:
     """Show the contents of a table, and the memory and time that a fit will need."""
     with StageLine(f"Looking at {request.source}"):
         found = inspect(request)
-    text = json_text(found) if request.as_json else console.as_text(console.describe_info(found))
+    if request.as_json:
+        text = json_text(found)
+    else:
+        text = console.format_parts(console.describe_info(found))
     typer.echo(text, nl=False)
 
 
@@ -391,7 +393,7 @@ def demo(request: requests.DemoRequest) -> None:
     request.check_outputs()
     with StageLine("Fitting three methods"):
         result = run_demo(request.labels_per_class, request.draws, request.seed)
-    typer.echo(console.as_text(console.describe_demo(result)), nl=False)
+    typer.echo(console.format_parts(console.describe_demo(result)), nl=False)
     try:
         require("matplotlib", extra="plot", purpose="The picture")
     except ImportError as missing:
