@@ -203,7 +203,7 @@ class Learner:
         self.name = type(estimator).__name__
         self._model = clone(estimator).set_params(updatable=True, unlabeled=NO_CODE)
         self._X = X
-        self._taught: NDArray[np.int32] | None = None
+        self._fitted_codes: NDArray[np.int32] | None = None
         # The number of eigenvectors depends on the number of classes, but eigenvectors should not
         # be computed again for each new class.
         known = self._model.get_params(deep=False)
@@ -222,12 +222,12 @@ class Learner:
         different, _ = distinct_rows(self._X)
         if len(different) < 2:
             raise ValueError("All rows are equal, so labels carry no information about other rows.")
-        taught = np.full(self._X.shape[0], NO_CODE, dtype=np.int32)
-        taught[different[:2]] = 0, 1
+        codes = np.full(self._X.shape[0], NO_CODE, dtype=np.int32)
+        codes[different[:2]] = 0, 1
         with heard() as said:
-            self._model.fit(self._X, taught)
+            self._model.fit(self._X, codes)
             self._model.suggest(1)
-        self._taught = taught
+        self._fitted_codes = codes
         kept = self._model._kept
         return PointGraph(kept.refits.prepared, kept.design), _texts(said, _OF_POINTS)
 
@@ -239,17 +239,17 @@ class Learner:
         codes : ndarray of int of shape (n,)
             Class codes of the labels, `NO_CODE` for unlabelled rows.
         """
-        assert self._taught is not None
+        assert self._fitted_codes is not None
         n_classes = len(np.unique(codes[codes != NO_CODE]))
         if n_classes < 2:
             return None
-        changed = np.flatnonzero(codes != self._taught)
+        changed = np.flatnonzero(codes != self._fitted_codes)
         with heard() as said:
             if self._make_room(n_classes):
                 self._model.fit(self._X, codes)
             elif len(changed):
                 self._model.add_labels(changed, codes[changed])
-        self._taught = codes.copy()
+        self._fitted_codes = codes.copy()
         shares = self._model.transduction_proba_
         return Answers(
             self._model.transduction_.astype(np.uint16),

@@ -124,7 +124,7 @@ class Material:
         return {"rows": self.n, "points": digest.hexdigest()}
 
     def columns(self) -> list[str]:
-        """Names of the columns of `cells`."""
+        """Return the names of the columns of `cells`."""
         names = self.table.originals or self.table.feature_names
         return [name for name in names if name not in self.text_names][:_COLUMNS_SHOWN]
 

@@ -241,7 +241,7 @@ def _media_type(name: str) -> str:
 
 
 def _json(value: object, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    # In ASCII, as texts of a table can have characters that UTF-8 has not.
+    # In ASCII, as texts of a table can have lone surrogates, which UTF-8 cannot encode.
     text = json.dumps(value, allow_nan=False, separators=(",", ":"))
     return Response(text, status, headers, "application/json")
 

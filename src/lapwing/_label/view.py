@@ -188,10 +188,10 @@ def _finish(
         f"To say that at most {goal} are wrong takes {plural(checks, 'more check row')} "
         "at the least, if the model misses none of them. "
         + (
-            "The rows that you are asked now are all check rows."
+            "All rows suggested now are check rows."
             if looks_done(target, estimate)
-            else f"One in {material.check_every} of the rows that you are asked is one, and all of "
-            "them are when those so far are right often enough."
+            else f"One in {material.check_every} suggested rows is a check row, and all are once "
+            "the model is right often enough on those so far."
         )
     )
     return {"reached": False, "words": words}

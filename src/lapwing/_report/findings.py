@@ -30,6 +30,7 @@ from lapwing.classes.label_checks import words_for_none
 from lapwing.model_selection.comparison import Comparison
 
 Note = tuple[str, str]  # level and text
+Row = Mapping[str, Any]  # figures of a compared method
 
 # "info": a fact that is neither good nor bad.
 _ORDER = {"problem": 0, "warning": 1, "good": 2, "info": 3}
@@ -39,9 +40,6 @@ _VOLUME_FACTOR = 4.0
 _SPREAD_FACTOR = 5.0
 _LARGE_SHARE = 0.5
 _NAMED = 5
-
-
-Row = Mapping[str, Any]
 
 
 class ChoiceTable(NamedTuple):
@@ -125,7 +123,7 @@ def write_notes(report: dict[str, Any]) -> list[dict[str, str]]:
     ]
 
 
-def _solver_notes(facts: dict[str, Any], smoother: str) -> Iterator[Note]:
+def _solver_notes(facts: dict[str, Any], remedy: str) -> Iterator[Note]:
     iterations = plural(facts["n_iter"], "iteration")
     if facts["status"] in _SETTLED:
         verb = {"precision reached": "reached the precision of its arithmetic"}.get(
@@ -133,7 +131,7 @@ def _solver_notes(facts: dict[str, Any], smoother: str) -> Iterator[Note]:
         )
         yield "good", f"The solver {verb} after {iterations}."
         return
-    cure = f" Raise max_iter or tol, or use {smoother}." if facts["max_iter"] else ""
+    cure = f" Raise max_iter or tol, or use {remedy}." if facts["max_iter"] else ""
     yield (
         "problem",
         f"The solver ended as “{facts['status']}” after {iterations}: the answers may still "
@@ -180,37 +178,36 @@ def _twin_notes(twin: dict[str, Any]) -> Iterator[Note]:
         )
 
 
-def _spread_notes(volumes: dict[str, Any], closer: str) -> Iterator[Note]:
+def _spread_notes(volumes: dict[str, Any], parameter: str) -> Iterator[Note]:
     labels, rows = volumes["labels"]["std"], volumes["rows"]["std"]
     if rows * _SPREAD_FACTOR < labels:
         yield (
             "problem",
-            f"The predictions hardly vary: their standard deviation is {number(rows)}, that of "
-            f"the labels {number(labels)}. A smaller {closer} lets the function follow the labels.",
+            f"The predictions hardly vary: their standard deviation is {number(rows)}, that of the "
+            f"labels {number(labels)}. A smaller {parameter} lets the function follow the labels.",
         )
 
 
-def _class_notes(volumes: dict[str, Any], rows: dict[str, Any], less: str) -> Iterator[Note]:
+def _class_notes(volumes: dict[str, Any], rows: dict[str, Any], remedy: str) -> Iterator[Note]:
     listed = [c for c in volumes["classes"] if c["n_labels"]]
     total = sum(c["n_unlabeled"] for c in volumes["classes"])
     everywhere = [c["name"] for c in listed if total and c["n_unlabeled"] == total]
     empty = [c for c in listed if total and not c["n_unlabeled"]]
-    nowhere = [
-        c["name"] for c in empty if not c.get("fills_prior")
-    ]  # others have all that the prior allows
+    # A class whose labels are all rows that the prior allows is rightly empty.
+    nowhere = [c["name"] for c in empty if not c.get("fills_prior")]
     single = [c["name"] for c in listed if c["n_labels"] == 1]
     if everywhere:
         yield (
             "problem",
             f"Every unlabelled row was given the class {_names(everywhere)}. Look at the scales of "
-            f"the columns and at gamma, or try {less}.",
+            f"the columns and at gamma, or try {remedy}.",
         )
     elif nowhere:
         which, them = ("class", "it") if len(nowhere) == 1 else ("classes", "them")
         yield (
             "problem",
             f"No unlabelled row was given the {which} {_names(nowhere)}. Label more rows of "
-            f"{them}, or try {less}.",
+            f"{them}, or try {remedy}.",
         )
     for c in listed:
         if 0 < c["row_share"] * _VOLUME_FACTOR < c["label_share"] and c["n_unlabeled"] and total:
@@ -240,7 +237,7 @@ def _names(names: list[str]) -> str:
     return " and ".join(filter(None, [", ".join(shown[:-1]), shown[-1]]))
 
 
-def _truth_notes(truth: dict[str, Any], less: str) -> Iterator[Note]:
+def _truth_notes(truth: dict[str, Any], remedy: str) -> Iterator[Note]:
     if not truth.get("n") or truth["p_value"] is None:
         return
     if "rmse" in truth:
@@ -258,7 +255,10 @@ def _truth_notes(truth: dict[str, Any], less: str) -> Iterator[Note]:
     elif twins > ours:
         yield "good", f"The unlabelled rows help: from the labels alone {words}."
     else:
-        yield "problem", f"The unlabelled rows mislead: from the labels alone {words}. Try {less}."
+        yield (
+            "problem",
+            f"The unlabelled rows mislead: from the labels alone {words}. Try {remedy}.",
+        )
 
 
 def _share(truth: dict[str, Any], whose: str) -> str:
@@ -289,7 +289,7 @@ def describe_comparison(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def estimate_words(choice: Row) -> str:
+def estimate_words(choice: Mapping[str, Any]) -> str:
     """State the estimated error of the chosen method; empty if nothing was compared."""
     if not choice or not choice["methods"]:
         return ""

@@ -74,7 +74,7 @@ class Remedies:
     convergence : str
         Makes the problem easier for the solver.
     underfitting : str
-        Fits the labels more closely.
+        Parameter of which a smaller value fits the labels more closely.
     """
 
     unlabeled_weight: str
@@ -285,11 +285,11 @@ class ReportData:
         How the method was chosen: the compared `methods`, or the `reason`; empty if the user named
         it.
     path : dict
-        Leave-one-out errors of the best `settings` of the `varied` parameters, of a grid of two or
-        of one (`parameters`, `values`, `squared_errors`, `chosen_index`), `left_out_rmse` with the
-        chosen parameters (regression), `by_likelihood` if the largest likelihood chose them, and
-        `kept_default` if these are the defaults, because no setting was better by more than chance;
-        empty if there was a single setting.
+        Leave-one-out errors of the best `settings` of the `varied` parameters, and over one or two
+        of these (`parameters`, `values`, `squared_errors`, `chosen_index`); `left_out_rmse` with
+        the chosen parameters (regression); whether they have the largest likelihood
+        (`by_likelihood`), or are the defaults because no setting was better by more than chance
+        (`kept_default`). Empty if there was a single setting.
     repeat : dict
         Command, Python lines, parameters and versions.
     """

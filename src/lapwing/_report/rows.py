@@ -446,7 +446,7 @@ class NumberRows:
             "rms_residual": rms,
             "outliers": [
                 self._describe(known[at]) | {"predicted": float(self.given[known[at]] - errors[at])}
-                for at in _outlying(errors, np.ptp(self.given[known]))
+                for at in _outliers(errors, np.ptp(self.given[known]))
             ],
         }
 
@@ -518,7 +518,7 @@ class NumberRows:
         }
 
 
-def _outlying(errors: NDArray[np.float64], spread: float) -> list[int]:
+def _outliers(errors: NDArray[np.float64], spread: float) -> list[int]:
     """Return the index of the largest error if it is an outlier by its modified z-score."""
     size = np.abs(np.where(np.isfinite(errors), errors, 0.0))
     at = int(np.argmax(size))
