@@ -82,7 +82,7 @@ class BinaryRows(StoredRows):
         return np.ndarray(shape, self.stored, buffer, 0, strides)
 
 
-def mapped_file(X: PointsLike, name: str = "X") -> BinaryRows | None:
+def mapped_file(X: PointsLike) -> BinaryRows | None:
     """Open the file of a memory-mapped array or of a view of one; None for other arrays.
 
     Copy-on-write mappings may differ from their file, and negative strides are not supported: such

@@ -120,7 +120,7 @@ def height_of(path: Path) -> int:
 
 @contextmanager
 def reading_parquet(name: object, extra: str = "disk") -> Iterator[ModuleType]:
-    """Import polars, and raise its errors in the block as those of an unreadable file.
+    """Import polars, and convert its errors in the block to those of an unreadable file.
 
     Raises
     ------

@@ -354,7 +354,7 @@ def _parts(root: object) -> Iterator[Any]:
 
 
 FORMAT = 2  # of the archive; files with a larger number are refused
-_REPORT_FORMAT = 2  # of the first archives whose reports have today's keys
+_REPORT_FORMAT = 2  # first format whose reports have the present keys
 HEADER, REPORT, _SCHEMA = "lapwing.json", "report.json", "schema.json"
 _TEXTS = (HEADER, REPORT, _SCHEMA)
 _ZIP_START = b"PK\x03\x04"

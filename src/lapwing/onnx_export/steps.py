@@ -94,7 +94,7 @@ def text_columns(step: BaseEstimator) -> set[int]:
 
 
 def _branches(step: ColumnTransformer) -> Iterator[tuple[BaseEstimator, list[int]]]:
-    """Iterate over the fitted transformers that have columns, with the positions of these."""
+    """Iterate over the fitted transformers that have columns, with the positions of the columns."""
     for _, inner, columns in step.transformers_:
         which = _positions(step, columns)
         if which and not (isinstance(inner, str) and inner == "drop"):
