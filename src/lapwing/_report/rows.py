@@ -44,13 +44,13 @@ class ClassRows:
         Rows with a label.
     given, predicted : ndarray of int of shape (n,)
         Labels and predictions.
-    second : ndarray of int of shape (n,)
+    runner_up : ndarray of int of shape (n,)
         The class of the second best score.
     margin : ndarray of shape (n,)
         Difference of the best and the second best score.
     sure : ndarray of bool of shape (n,)
         Unlabelled rows whose prediction is sure; the other unlabelled rows are to be checked.
-    chance : ndarray of shape (n,) or None
+    probability : ndarray of shape (n,) or None
         Probability of each prediction.
     twin, truth : ndarray of int of shape (n,) or None
         The supervised twin's predictions and the true classes, if there are any.
@@ -62,10 +62,10 @@ class ClassRows:
     labeled: NDArray[np.bool_]
     given: NDArray[np.intp]
     predicted: NDArray[np.intp]
-    second: NDArray[np.intp]
+    runner_up: NDArray[np.intp]
     margin: NDArray[np.float64]
     sure: NDArray[np.bool_]
-    chance: NDArray[np.float64] | None
+    probability: NDArray[np.float64] | None
     twin: NDArray[np.intp] | None
     truth: NDArray[np.intp] | None
 
@@ -107,12 +107,12 @@ class ClassRows:
         )
 
     @property
-    def unsure(self) -> NDArray[np.bool_]:
+    def to_check(self) -> NDArray[np.bool_]:
         """Unlabelled rows whose prediction is to be checked."""
         return ~self.labeled & ~self.sure
 
     def least_certain(self, n_rows: int) -> NDArray[np.intp]:
-        """Unlabelled rows with the smallest margins, the least certain first."""
+        """Return the unlabelled rows with the smallest margins, the least certain first."""
         free = np.flatnonzero(~self.labeled)
         return free[np.argsort(self.margin[free], kind="stable")][:n_rows]
 
@@ -152,7 +152,7 @@ class ClassRows:
             "max_share": largest,
             "has_truth": true is not None,
             "n_sure": int(self.sure.sum()),
-            "n_to_check": int(self.unsure.sum()),
+            "n_to_check": int(self.to_check.sum()),
         }
 
     def list_rows(self, n_listed: int, next_rows: NDArray[np.intp] | None = None) -> dict[str, Any]:
@@ -182,9 +182,9 @@ class ClassRows:
             "id": clean(self.ids[i]),
             "label": name(self.given) if self.labeled[i] else "",
             "predicted": name(self.predicted),
-            "runner_up": name(self.second),
+            "runner_up": name(self.runner_up),
             "margin": float(self.margin[i]),
-            "probability": None if self.chance is None else float(self.chance[i]),
+            "probability": None if self.probability is None else float(self.probability[i]),
             "twin": name(self.twin),
             "truth": name(self.truth),
         }
@@ -254,7 +254,7 @@ class ClassRows:
         return found | {"calibration": _calibration(probabilities.max(axis=1), given == answer)}
 
     def signs(self, drawn: NDArray[np.intp]) -> dict[str, Any]:
-        """Return group, strength, value, and errors of the rows `drawn` on the map."""
+        """Return the colour, opacity, value and correctness of each row `drawn` on the map."""
         given = np.where(self.labeled, self.given, self.predicted)[drawn]
         twin = (
             []
@@ -267,7 +267,7 @@ class ClassRows:
             wrong = missed[drawn].tolist()
         return {
             "color": given.tolist(),
-            "opacity": np.where(self.unsure, 0, 2)[drawn].tolist(),
+            "opacity": np.where(self.to_check, 0, 2)[drawn].tolist(),
             "value": self.margin[drawn].tolist(),
             "classes": self.names,
             "twin": twin,
@@ -301,22 +301,22 @@ def _confusions(
 
 
 def _calibration(
-    chance: NDArray[np.float64], right: NDArray[np.bool_]
+    probability: NDArray[np.float64], right: NDArray[np.bool_]
 ) -> list[dict[str, float | int]]:
     """Compute the accuracy in groups of equal size by probability; none for too few labels.
 
     Each group has the exact 90 % interval of a binomial proportion.
     """
-    n_groups = min(_GROUPS, len(chance) // _GROUP)
+    n_groups = min(_GROUPS, len(probability) // _GROUP)
     if n_groups < 2:
         return []
     found: list[dict[str, float | int]] = []
-    for rows in np.array_split(np.argsort(chance, kind="stable"), n_groups):
+    for rows in np.array_split(np.argsort(probability, kind="stable"), n_groups):
         n_right = int(right[rows].sum())
         ends = binomtest(n_right, len(rows)).proportion_ci(0.9)
         found.append(
             {
-                "probability": float(chance[rows].mean()),
+                "probability": float(probability[rows].mean()),
                 "accuracy": n_right / len(rows),
                 "low": float(ends.low),
                 "high": float(ends.high),
@@ -396,16 +396,16 @@ class NumberRows:
         )
 
     def signs(self, drawn: NDArray[np.intp]) -> dict[str, Any]:
-        """Return shade, strength, and value of the rows `drawn` on the map.
+        """Return the colour, opacity and value of each row `drawn` on the map.
 
-        Shades are equally wide between the 2nd and the 98th percentile of the predictions.
+        Colours are bins of equal width between the 2nd and the 98th percentile of the predictions.
         """
         low, high = np.quantile(self.predicted, [0.02, 0.98])
         edges = np.linspace(low, high, N_SHADES + 1) if high > low else np.full(N_SHADES + 1, low)
         shown = np.where(self.labeled, self.given, self.predicted)[drawn]
-        group = np.clip(np.searchsorted(edges, shown, "right") - 1, 0, N_SHADES - 1)
+        color = np.clip(np.searchsorted(edges, shown, "right") - 1, 0, N_SHADES - 1)
         return {
-            "color": group.tolist(),
+            "color": color.tolist(),
             "opacity": [2] * len(drawn),
             "value": shown.tolist(),
             "bin_edges": edges.tolist(),
