@@ -110,12 +110,16 @@ class SmoothedSquaredHinge(Loss):
 
 def smooth_step(t: Array, variance: Array | float) -> Array:
     """Compute P(sqrt(v) Z < t), the smoothed step at 0; the step itself for v = 0."""
-    return _step_and_pulse(t, variance)[0]
+    scaled, _, exact = _scaled(t, variance)
+    return np.where(exact, (t > 0) * 1.0, ndtr(scaled))
 
 
 def smooth_pulse(t: Array, variance: Array | float) -> Array:
     """Compute the density of sqrt(v) Z at t; 0 for v = 0."""
-    return _step_and_pulse(t, variance)[1]
+    scaled, deviation, exact = _scaled(t, variance)
+    z = np.minimum(np.abs(scaled), 40.0)  # beyond, exp is 0 and a square might overflow
+    density = np.exp(-z * z / 2) / (deviation * _ROOT)
+    return np.where(exact, 0.0, density)
 
 
 def smooth_ramp(t: Array, variance: Array | float) -> Array:
@@ -124,18 +128,16 @@ def smooth_ramp(t: Array, variance: Array | float) -> Array:
 
 
 def _ramp_and_step(t: Array, variance: Array | float) -> tuple[Array, Array]:
-    step, pulse = _step_and_pulse(t, variance)
-    return t * step + variance * pulse, step
+    step = smooth_step(t, variance)
+    return t * step + variance * smooth_pulse(t, variance), step
 
 
-def _step_and_pulse(t: Array, variance: Array | float) -> tuple[Array, Array]:
+def _scaled(t: Array, variance: Array | float) -> tuple[Array, Array, Array]:
+    """Return t / sqrt(v), sqrt(v), and whether v = 0, where t itself and 1 are returned."""
     deviation = np.sqrt(variance)
     exact = deviation == 0
     deviation = np.where(exact, 1.0, deviation)
-    scaled = t / deviation
-    z = np.minimum(np.abs(scaled), 40.0)  # beyond, exp is 0 and a square might overflow
-    density = np.exp(-z * z / 2) / (deviation * _ROOT)
-    return np.where(exact, (t > 0) * 1.0, ndtr(scaled)), np.where(exact, 0.0, density)
+    return t / deviation, deviation, exact
 
 
 class _Average:

@@ -332,6 +332,17 @@ def test_finds_the_smallest_cut_of_a_small_graph(seed: int) -> None:
     assert_allclose(cuts(found)[-1], least)
 
 
+@pytest.mark.parametrize(("sizes", "seed"), [((20, 18), 59), ((14, 12), 51)])
+def test_labels_of_a_split_are_compared_after_short_walks(
+    sizes: tuple[int, int], seed: int
+) -> None:
+    """With the smallest cut a label is contradicted until the short walks."""
+    prior = np.array(sizes) / sum(sizes)
+    problem, codes = blob_problem(sizes, gap=2.0, seed=seed, prior=prior, exact=True)
+    found = refine(problem, np.eye(2)[np.roll(codes, 4)])
+    assert_allclose(found.objective, refine(problem, np.eye(2)[codes]).objective)
+
+
 def test_smooth_functions_are_eigenvectors() -> None:
     problem, codes = blob_problem((50, 50), gap=4.0)
     A, _, d = dense_system(replace(problem, weights=np.zeros(2)), 1.0)

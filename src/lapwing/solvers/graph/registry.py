@@ -22,7 +22,7 @@ _CACHED = 250_000  # entries of the shares: fewer fit into the cache in any orde
 # volumes and 18 for unknown ones (12 classes), and 9 in blocks of columns (100 classes).
 _ALONE, _OF_SYSTEMS, _BESIDE = 14, 6, 6
 # Partitions that are compared, and the maximum number of jobs in threads.
-_KNOWN, _UNKNOWN = (2, 2), (6, 4)
+_KNOWN, _UNKNOWN, _TWO_UNKNOWN = (2, 2), (5, 3), (6, 4)
 _GRAPHS = 3  # W with its diagonal, a multiple of it, and D^-1 W
 
 
@@ -138,7 +138,8 @@ def share_arrays(n_points: int, n_classes: int, *, exact: bool) -> float:
     exact : bool
         Whether the volumes are known.
     """
-    answers, jobs = _KNOWN if exact else _UNKNOWN
+    unknown = _TWO_UNKNOWN if n_classes == 2 else _UNKNOWN
+    answers, jobs = _KNOWN if exact else unknown
     beside = min(n_side_by_side(n_points * n_classes), jobs)
     later = _OF_SYSTEMS * (1 - fraction_at_once(n_points, n_classes))
     return _ALONE - later + answers + _BESIDE * (beside - 1)
