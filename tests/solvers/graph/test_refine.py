@@ -7,7 +7,9 @@ from itertools import pairwise, product
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.optimize import Bounds, LinearConstraint, milp
 
 from lapwing.objectives.volumes import VolumeProblem
 from lapwing.solvers.base import Status
@@ -332,15 +334,35 @@ def test_finds_the_smallest_cut_of_a_small_graph(seed: int) -> None:
     assert_allclose(cuts(found)[-1], least)
 
 
-@pytest.mark.parametrize(("sizes", "seed"), [((20, 18), 59), ((14, 12), 51)])
-def test_labels_of_a_split_are_compared_after_short_walks(
-    sizes: tuple[int, int], seed: int
-) -> None:
-    """With the smallest cut a label is contradicted until the short walks."""
-    prior = np.array(sizes) / sum(sizes)
-    problem, codes = blob_problem(sizes, gap=2.0, seed=seed, prior=prior, exact=True)
+def smallest_cut(problem: VolumeProblem, n_second: int) -> float:
+    """Smallest cut of two classes that keeps the labels, by integer programming."""
+    W = np.triu(dense(problem), 1)
+    i, j = np.nonzero(W)
+    n, m, edges = problem.n_points, len(i), np.arange(len(i))
+    # The class 0 or 1 of each point, and whether an edge is cut: at least their difference.
+    signs = sp.csr_array((np.repeat([1.0, -1.0], m), (np.tile(edges, 2), np.r_[i, j])), (m, n))
+    differences = sp.vstack([sp.hstack([side, sp.eye_array(m)]) for side in (signs, -signs)])
+    lower, upper = np.zeros(n + m), np.ones(n + m)
+    lower[problem.index] = upper[problem.index] = problem.codes
+    found = milp(
+        np.r_[np.zeros(n), W[i, j]],
+        integrality=np.repeat([1, 0], [n, m]),
+        bounds=Bounds(lower, upper),
+        constraints=[
+            LinearConstraint(differences, 0),
+            LinearConstraint(np.repeat([1.0, 0.0], [n, m]), n_second, n_second),
+        ],
+    )
+    assert found.success
+    return float(found.fun)
+
+
+def test_labels_of_a_split_are_compared_after_its_short_walks() -> None:
+    """The split with the smallest cut contradicts a label until then."""
+    prior = np.array([14, 12]) / 26
+    problem, codes = blob_problem((14, 12), gap=2.0, seed=51, prior=prior, exact=True)
     found = refine(problem, np.eye(2)[np.roll(codes, 4)])
-    assert_allclose(found.objective, refine(problem, np.eye(2)[codes]).objective)
+    assert_allclose(found.objective, smallest_cut(problem, 12))
 
 
 def test_smooth_functions_are_eigenvectors() -> None:
