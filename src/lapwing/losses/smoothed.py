@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, overload
+from typing import Any, ClassVar, NamedTuple, overload
 
 import numpy as np
 from numpy.polynomial.hermite_e import hermegauss
@@ -110,16 +110,12 @@ class SmoothedSquaredHinge(Loss):
 
 def smooth_step(t: Array, variance: Array | float) -> Array:
     """Compute P(sqrt(v) Z < t), the smoothed step at 0; the step itself for v = 0."""
-    scaled, _, exact = _scaled(t, variance)
-    return np.where(exact, (t > 0) * 1.0, ndtr(scaled))
+    return _StepArgument.of(t, variance).step(t)
 
 
 def smooth_pulse(t: Array, variance: Array | float) -> Array:
     """Compute the density of sqrt(v) Z at t; 0 for v = 0."""
-    scaled, deviation, exact = _scaled(t, variance)
-    z = np.minimum(np.abs(scaled), 40.0)  # beyond, exp is 0 and a square might overflow
-    density = np.exp(-z * z / 2) / (deviation * _ROOT)
-    return np.where(exact, 0.0, density)
+    return _StepArgument.of(t, variance).pulse()
 
 
 def smooth_ramp(t: Array, variance: Array | float) -> Array:
@@ -128,16 +124,32 @@ def smooth_ramp(t: Array, variance: Array | float) -> Array:
 
 
 def _ramp_and_step(t: Array, variance: Array | float) -> tuple[Array, Array]:
-    step = smooth_step(t, variance)
-    return t * step + variance * smooth_pulse(t, variance), step
+    scaled = _StepArgument.of(t, variance)
+    step = scaled.step(t)
+    return t * step + variance * scaled.pulse(), step
 
 
-def _scaled(t: Array, variance: Array | float) -> tuple[Array, Array, Array]:
-    """Return t / sqrt(v), sqrt(v), and whether v = 0, where t itself and 1 are returned."""
-    deviation = np.sqrt(variance)
-    exact = deviation == 0
-    deviation = np.where(exact, 1.0, deviation)
-    return t / deviation, deviation, exact
+class _StepArgument(NamedTuple):
+    """t / sqrt(v), for the step and its density; t itself where v = 0."""
+
+    values: Any
+    deviation: Any  # 1 where v = 0
+    exact: Any
+
+    @classmethod
+    def of(cls, t: Array, variance: Array | float) -> _StepArgument:
+        deviation = np.sqrt(variance)
+        exact = deviation == 0
+        safe = np.where(exact, 1.0, deviation)
+        return cls(t / safe, safe, exact)
+
+    def step(self, t: Array) -> Array:
+        return np.where(self.exact, (t > 0) * 1.0, ndtr(self.values))
+
+    def pulse(self) -> Array:
+        z = np.minimum(np.abs(self.values), 40.0)  # beyond, exp is 0 and a square might overflow
+        density = np.exp(-z * z / 2) / (self.deviation * _ROOT)
+        return np.where(self.exact, 0.0, density)
 
 
 class _Average:

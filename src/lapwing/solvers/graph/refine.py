@@ -251,7 +251,7 @@ def _split_pair(problem: VolumeProblem, path: Path, pair: tuple[int, int]) -> Pa
     first, later = STEPS[_SHORT : _SHORT + 1], STEPS[_SHORT + 1 :]
     splits = side_by_side(part, [partial(_walked, part, start, first) for start in starts])
     spent += sum(each.n_iter for each in splits)
-    permitted = _label_check(problem, path)
+    permitted, before = _label_check(problem, path), part.graph.cut(present)
 
     def placed(each: Path) -> Array:
         codes = path.codes.copy()
@@ -262,7 +262,7 @@ def _split_pair(problem: VolumeProblem, path: Path, pair: tuple[int, int]) -> Pa
     # Labels are compared after the short walks, which may move their neighbours; these seldom
     # reduce a cut by more than a tenth.
     for each in sorted(splits, key=lambda split: split.cuts[-1]):
-        if _FALL * each.cuts[-1] >= part.graph.cut(present):
+        if _FALL * each.cuts[-1] >= before:
             break
         sharp = _descended(part, replace(each, n_iter=0), later)
         spent += sharp.n_iter
