@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -160,23 +161,31 @@ class Predicted:
     n_rows : int
     counts : dict of str to int, or None
         Rows of each class; None for numbers.
-    volumes : dict or None
-        Figures of the classes; None for numbers and for rows predicted in batches.
     margin_note : str
         Why margins are a poor measure of certainty; empty if they are a good one.
     rows : Predictions or None
         None if they were written batch by batch.
     dialect : Dialect
         Notation of the table.
+    trust : dict or None
+        Trust of the model, for the figures of the classes.
     """
 
     request: PredictRequest
     n_rows: int
     counts: dict[str, int] | None
-    volumes: dict[str, Any] | None = None
     margin_note: str = ""
     rows: Predictions | None = None
     dialect: Dialect = USUAL
+    trust: dict[str, Any] | None = None
+
+    @cached_property
+    def volumes(self) -> dict[str, Any] | None:
+        """Figures of the classes; None for numbers and for rows predicted in batches."""
+        if self.rows is None or self.counts is None:
+            return None
+        figures = ClassRows.read(self.rows, np.full(self.n_rows, "")).volumes()
+        return figures | {"trust": self.trust}
 
 
 def predict_table(
@@ -184,12 +193,10 @@ def predict_table(
 ) -> Predicted:
     """Predict the rows of a table, and count them."""
     rows = predict(model, table, request, progress)
-    counts, volumes, note = class_counts(rows), None, ""
-    if counts is not None:
-        volumes = ClassRows.read(rows, np.full(table.n, "")).volumes()
-        volumes |= {"trust": model.info.get("trust")}
-        note = COMMAND_METHODS[model.info["method"]].margin_note
-    return Predicted(request, table.n, counts, volumes, note, rows, table.dialect)
+    counts = class_counts(rows)
+    note = "" if counts is None else COMMAND_METHODS[model.info["method"]].margin_note
+    trust = model.info.get("trust")
+    return Predicted(request, table.n, counts, note, rows, table.dialect, trust)
 
 
 def class_counts(rows: Predictions) -> dict[str, int] | None:
