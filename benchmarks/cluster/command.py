@@ -17,12 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.cluster.data import KINDS, plan, points, points_on_workers
+from benchmarks.cluster.plan import Plan
 from benchmarks.cluster.watch import peaks, traffic, watch
 from benchmarks.shared.measuring import logged, resident_bytes, run_alone
 from benchmarks.shared.options import add_output_options
 from benchmarks.shared.output import Results, say
 from benchmarks.shared.tables import Table
-from lapwing.dask._plan import Plan
 
 LABELS_PER_CLASS = 10
 METHODS = ("anchors", "eigenfunctions", "landmarks", "s3vc")

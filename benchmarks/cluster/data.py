@@ -9,8 +9,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from benchmarks.cluster.plan import Plan
 from benchmarks.shared.points import images
-from lapwing.dask._plan import Plan, count_of_blocks
+from lapwing.dask._plan import count_of_blocks
 
 N_FEATURES, N_CLASSES = 64, 10
 CHUNK = 50_000

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from benchmarks.cluster.data import CHUNK, KINDS, N_TERMS, WORDS, classes, documents, plan
-from lapwing.dask._plan import BLOCK_BYTES, Plan, count_of_blocks, count_of_groups
+from benchmarks.cluster.plan import Plan
+from lapwing.dask._plan import BLOCK_BYTES, count_of_blocks, count_of_groups
 
 
 def test_memory_of_a_worker_decreases_with_their_number() -> None:
@@ -18,6 +19,12 @@ def test_memory_of_a_worker_decreases_with_their_number() -> None:
     assert Plan(10**6, 64, 20, dimensions=64).border == 1
     assert Plan(10**6, 64, 3).border == pytest.approx(2 * (10**5) ** (2 / 3) / (10**6 / 3))
     assert Plan(10**6, 64, 1).moved < Plan(10**6, 64, 2).moved
+
+
+def test_memory_is_forecast_as_measured() -> None:
+    for n, gigabytes in ((10**5, 0.35), (3 * 10**5, 0.45), (10**6, 0.73), (3 * 10**6, 1.56)):
+        held = plan("sheets", n, 2).worker_bytes
+        assert held == pytest.approx(1e9 * gigabytes, rel=0.1)
 
 
 def test_products_and_eigenvalues_are_forecast_as_measured() -> None:

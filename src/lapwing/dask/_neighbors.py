@@ -27,7 +27,7 @@ from lapwing.dask._placement import (
     in_order,
     near_neighbors,
 )
-from lapwing.dask._plan import Plan, count_of_blocks
+from lapwing.dask._plan import count_of_blocks, worker_bytes
 from lapwing.dask._row_blocks import RowBlocks
 from lapwing.dask._session import PerPart
 from lapwing.graphs import KNNGraph, ann
@@ -94,7 +94,7 @@ def knn_edges(recipe: KNNGraph, X: Points) -> tuple[RowBlocks, Placement, float]
         )
     item, n_threads = np.dtype(X.dtype).itemsize, X.rows.session.n_threads
     n_blocks = count_of_blocks(n, d * item, n_threads)
-    X.rows.session.forecast(Plan(n, d, n_threads, item, k).worker_bytes)
+    X.rows.session.forecast(max(worker_bytes(n, d, n_threads, item, k).values()))
     seed = int(check_random_state(recipe.random_state).randint(2**31 - 1))
     approximate = recipe._approximates(X) and (
         find_spec("faiss") is not None or recipe.approximate is True
