@@ -13,6 +13,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from functools import cache, cached_property
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,7 @@ from lapwing._report.findings import (
     write_notes,
 )
 from lapwing._report.record import FitRecord, ReportData
-from lapwing._report.rows import ClassRows, NumberRows, histogram, row_columns
+from lapwing._report.rows import ClassRows, NumberRows, histogram, records, row_columns
 from lapwing._report.svg import (
     choose_rows,
     draw_bars,
@@ -205,11 +206,10 @@ def _describe_columns(
     shares = columns.association(codes)
     best = [k for k in np.argsort(-shares, kind="stable") if shares[k] >= _LEAST_SHARE]
     largest = sorted(volumes["classes"], key=lambda one: -one["n_rows"])[:_CLASSES_BESIDE]
-    shown = sorted(one["code"] for one in largest)
+    shown = {one["code"]: one["name"] for one in sorted(largest, key=itemgetter("code"))}
     mine = codes[columns.rows]
     return {
-        "classes": [{"code": c, "name": one["name"]} for c in shown for one in largest
-                    if one["code"] == c],
+        "classes": records(code=[*shown], name=[*shown.values()]),
         "columns": [
             {
                 "name": text.clean(columns.names[k]),
@@ -218,7 +218,7 @@ def _describe_columns(
             }
             for k in best[:_COLUMNS_SHOWN]
         ],
-    }  # fmt: skip
+    }
 
 
 def _typical(values: NDArray[Any]) -> str:
@@ -457,8 +457,10 @@ def graph_health(
     degree = np.diff(W.indptr)
     without = np.flatnonzero(labels == 0)
     isolated = np.flatnonzero(degree == 0)
-    order = np.lexsort((np.arange(len(sizes)), -sizes))
-    unlabeled = [int(k) for k in order if labels[k] == 0][:_COMPONENTS_LISTED]
+    order = np.argsort(-sizes, kind="stable")
+    largest = order[:_COMPONENTS_LISTED]
+    unlabeled = order[labels[order] == 0][:_COMPONENTS_LISTED]
+    examples = [first[np.flatnonzero(component == k)[:4]] for k in unlabeled]
     return {
         "n_points": int(W.shape[0]),
         "n_rows": len(vertex),
@@ -471,17 +473,10 @@ def graph_health(
         "share_between_classes": _share_between_classes(
             W, None if groups is None else groups[first]
         ),
-        "components": [
-            {"n_points": int(sizes[k]), "n_labels": int(labels[k])}
-            for k in order[:_COMPONENTS_LISTED]
-        ],
-        "unlabeled_components": [
-            {
-                "n_points": int(sizes[k]),
-                "ids": [clean(ids[first[i]]) for i in np.flatnonzero(component == k)[:4]],
-            }
-            for k in unlabeled
-        ],
+        "components": records(n_points=sizes[largest], n_labels=labels[largest]),
+        "unlabeled_components": records(
+            n_points=sizes[unlabeled], ids=[[clean(ids[i]) for i in rows] for rows in examples]
+        ),
         "construction": clean(_graph_construction(estimator)),
     }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, repeat
 from typing import Any
 
 import numpy as np
@@ -13,11 +13,12 @@ from scipy.stats import binomtest, wilcoxon
 from sklearn.metrics import mean_absolute_error, r2_score, root_mean_squared_error
 
 from lapwing._arrays import is_sparse
-from lapwing._report.text import NAME_LENGTH, clean, label_key
+from lapwing._report.text import NAME_LENGTH, clean, finite_or_none, label_key
 from lapwing._tables.predictions import Predictions
 from lapwing._tables.tables import Table
 
 CLASSES_SHOWN = 40
+_CONFUSIONS = 12  # largest number of listed pairs
 _MATRIX_CLASSES = 20  # of a confusion matrix; a larger one does not fit on a page
 _GROUPS, _GROUP = 8, 5  # groups of labels by probability: largest number and smallest size
 N_SHADES = 7
@@ -119,38 +120,35 @@ class ClassRows:
     def volumes(self) -> dict[str, Any]:
         """Count each class among the labels, the predictions of all rows, and the truth."""
         c, n = len(self.names), len(self.predicted)
-        labels = np.bincount(self.given[self.labeled], minlength=c)
-        answers = np.bincount(self.predicted, minlength=c)
-        free = np.bincount(self.predicted[~self.labeled], minlength=c)
-        sure = np.bincount(self.predicted[self.sure], minlength=c)
-        true = None
-        if self.truth is not None and (self.truth >= 0).any():
-            true = np.bincount(self.truth[self.truth >= 0], minlength=c)
-        listed = []
+
+        def counted(codes: NDArray[np.intp]) -> NDArray[np.intp]:
+            return np.bincount(codes, minlength=c)
+
+        labels, answers = counted(self.given[self.labeled]), counted(self.predicted)
+        free, sure = counted(self.predicted[~self.labeled]), counted(self.predicted[self.sure])
+        true = np.zeros(c) if self.truth is None else counted(self.truth[self.truth >= 0])
+        has_truth = bool(true.any())
         shown = np.sort(np.argsort(-(answers + labels), kind="stable")[:CLASSES_SHOWN])
-        for k in shown:
-            mine = (self.predicted == k) & ~self.labeled
-            listed.append(
-                {
-                    "name": self.names[k],
-                    "code": int(k),
-                    "n_labels": int(labels[k]),
-                    "label_share": float(labels[k] / max(1, labels.sum())),
-                    "n_rows": int(answers[k]),
-                    "row_share": float(answers[k] / n),
-                    "n_unlabeled": int(free[k]),
-                    "n_sure": int(sure[k]),
-                    "n_to_check": int(free[k] - sure[k]),
-                    "median_margin": float(np.median(self.margin[mine])) if mine.any() else None,
-                    "true_share": None if true is None else float(true[k] / true.sum()),
-                }
-            )
-        largest = max(max(c["label_share"], c["row_share"]) for c in listed)
+        margins = [self.margin[(self.predicted == k) & ~self.labeled] for k in shown]
+        label_share, row_share = labels[shown] / max(1, labels.sum()), answers[shown] / n
+        listed = records(
+            name=[self.names[k] for k in shown],
+            code=shown,
+            n_labels=labels[shown],
+            label_share=label_share,
+            n_rows=answers[shown],
+            row_share=row_share,
+            n_unlabeled=free[shown],
+            n_sure=sure[shown],
+            n_to_check=(free - sure)[shown],
+            median_margin=[float(np.median(m)) if m.size else None for m in margins],
+            true_share=true[shown] / true.sum() if has_truth else None,
+        )
         return {
             "classes": listed,
             "n_omitted": c - len(listed),
-            "max_share": largest,
-            "has_truth": true is not None,
+            "max_share": float(max(label_share.max(), row_share.max())),
+            "has_truth": has_truth,
             "n_sure": int(self.sure.sum()),
             "n_to_check": int(self.to_check.sum()),
         }
@@ -165,29 +163,31 @@ class ClassRows:
         contradicted = contradicted[np.argsort(-self.margin[contradicted], kind="stable")]
         most = order[max(n_listed, len(order) - n_listed) :][::-1]  # no row is in both lists
         return {
-            "suggested": [] if next_rows is None else [self._describe(i) for i in next_rows],
-            "least_certain": [self._describe(i) for i in order[:n_listed]],
-            "most_certain": [self._describe(i) for i in most],
-            "contradicted": [self._describe(i) for i in contradicted[:n_listed]],
+            "suggested": [] if next_rows is None else self._describe(next_rows),
+            "least_certain": self._describe(order[:n_listed]),
+            "most_certain": self._describe(most),
+            "contradicted": self._describe(contradicted[:n_listed]),
             "n_contradicted": len(contradicted),
             "margins": histogram(self.margin[order]) if len(order) else {},
         }
 
-    def _describe(self, i: int) -> dict[str, Any]:
-        def name(codes: NDArray[np.intp] | None) -> str | None:
-            return None if codes is None else self.names[codes[i]] if codes[i] >= 0 else ""
+    def _describe(self, rows: NDArray[np.intp]) -> list[dict[str, Any]]:
+        names = np.array([*self.names, ""], dtype=object)  # the last is that of -1
 
-        return {
-            "index": int(i),
-            "id": clean(self.ids[i]),
-            "label": name(self.given) if self.labeled[i] else "",
-            "predicted": name(self.predicted),
-            "runner_up": name(self.runner_up),
-            "margin": float(self.margin[i]),
-            "probability": None if self.probability is None else float(self.probability[i]),
-            "twin": name(self.twin),
-            "truth": name(self.truth),
-        }
+        def name(codes: NDArray[np.intp] | None) -> NDArray[Any] | None:
+            return None if codes is None else names[codes[rows]]
+
+        return records(
+            index=rows,
+            id=[clean(self.ids[i]) for i in rows],
+            label=name(self.given),
+            predicted=name(self.predicted),
+            runner_up=name(self.runner_up),
+            margin=self.margin[rows],
+            probability=None if self.probability is None else self.probability[rows],
+            twin=name(self.twin),
+            truth=name(self.truth),
+        )
 
     def compare_with_twin(self, n_listed: int) -> dict[str, Any]:
         """Find the rows for which the supervised twin predicts another class."""
@@ -196,24 +196,18 @@ class ClassRows:
             return {}
         differ = np.flatnonzero(free & (self.twin != self.predicted))
         order = differ[np.argsort(-self.margin[differ], kind="stable")]
-        pairs = np.unique(
+        pairs, counts = np.unique(
             np.stack([self.twin[differ], self.predicted[differ]]), axis=1, return_counts=True
         )
-        ranked = np.argsort(-pairs[1], kind="stable")[:n_listed]
+        ranked = np.argsort(-counts, kind="stable")[:n_listed]
+        twin, ours = np.array(self.names, dtype=object)[pairs[:, ranked]]
         return {
             "n_unlabeled": int(free.sum()),
             "n_differing": len(differ),
-            "share_differing": float(len(differ) / max(1, free.sum())),
-            "class_pairs": [
-                {
-                    "twin": self.names[pairs[0][0, j]],
-                    "predicted": self.names[pairs[0][1, j]],
-                    "n_rows": int(pairs[1][j]),
-                }
-                for j in ranked
-            ],
-            "n_pairs_omitted": int(pairs[1].size - len(ranked)),
-            "rows": [self._describe(i) for i in order[:n_listed]],
+            "share_differing": len(differ) / int(free.sum()),
+            "class_pairs": records(twin=twin, predicted=ours, n_rows=counts[ranked]),
+            "n_pairs_omitted": len(counts) - len(ranked),
+            "rows": self._describe(order[:n_listed]),
         }
 
     def compare_with_truth(self, name: str) -> dict[str, Any]:
@@ -281,28 +275,28 @@ def _confusions(
     """Count errors and confusions of answers."""
     c = len(names)
     matrix = np.bincount(true * c + answer, minlength=c * c).reshape(c, c)
-    found, given = matrix.sum(axis=1), matrix.sum(axis=0)
-    wrong = [(int(matrix[t, a]), t, a) for t, a in np.argwhere(matrix > 0) if t != a]
+    right, found, given = matrix.diagonal(), matrix.sum(axis=1), matrix.sum(axis=0)
     shown = np.flatnonzero(found + given)
+    wrong = matrix - np.diag(right)
+    largest = np.argsort(-wrong, axis=None, kind="stable")[:_CONFUSIONS]
+    pairs = np.unravel_index(largest[wrong.flat[largest] > 0], wrong.shape)
+    truths, predicted = np.array(names, dtype=object)[np.stack(pairs)]
     return {
         "n": len(true),
-        "n_errors": int((true != answer).sum()),
+        "n_errors": int(wrong.sum()),
         "error_rate": float(np.mean(true != answer)),
         "classes": [names[k] for k in shown],
         "codes": shown.tolist(),
         "matrix": matrix[np.ix_(shown, shown)].tolist() if len(shown) <= _MATRIX_CLASSES else [],
-        "recall": [float(matrix[k, k] / found[k]) if found[k] else None for k in shown],
-        "precision": [float(matrix[k, k] / given[k]) if given[k] else None for k in shown],
-        "confusions": [
-            {"truth": names[int(t)], "predicted": names[int(a)], "n_rows": m}
-            for m, t, a in sorted(wrong, key=lambda w: (-w[0], w[1], w[2]))[:12]
-        ],
+        "recall": [float(right[k] / found[k]) if found[k] else None for k in shown],
+        "precision": [float(right[k] / given[k]) if given[k] else None for k in shown],
+        "confusions": records(truth=truths, predicted=predicted, n_rows=wrong[pairs]),
     }
 
 
 def _calibration(
     probability: NDArray[np.float64], right: NDArray[np.bool_]
-) -> list[dict[str, float | int]]:
+) -> list[dict[str, Any]]:
     """Compute the accuracy in groups of equal size by probability; none for too few labels.
 
     Each group has the exact 90 % interval of a binomial proportion.
@@ -310,20 +304,24 @@ def _calibration(
     n_groups = min(_GROUPS, len(probability) // _GROUP)
     if n_groups < 2:
         return []
-    found: list[dict[str, float | int]] = []
-    for rows in np.array_split(np.argsort(probability, kind="stable"), n_groups):
-        n_right = int(right[rows].sum())
-        ends = binomtest(n_right, len(rows)).proportion_ci(0.9)
-        found.append(
-            {
-                "probability": float(probability[rows].mean()),
-                "accuracy": n_right / len(rows),
-                "low": float(ends.low),
-                "high": float(ends.high),
-                "n_labels": len(rows),
-            }
-        )
-    return found
+    groups = np.array_split(np.argsort(probability, kind="stable"), n_groups)
+    sizes, n_right = [len(rows) for rows in groups], [int(right[rows].sum()) for rows in groups]
+    pairs = zip(n_right, sizes, strict=True)
+    ends = np.array([binomtest(k, n).proportion_ci(0.9) for k, n in pairs])
+    return records(
+        probability=[float(probability[rows].mean()) for rows in groups],
+        accuracy=np.divide(n_right, sizes),
+        low=ends[:, 0],
+        high=ends[:, 1],
+        n_labels=sizes,
+    )
+
+
+def records(**columns: Sequence[Any] | NDArray[Any] | None) -> list[dict[str, Any]]:
+    """Return a dict for each row of some columns, in types of JSON; a column may be None."""
+    lists = [c.tolist() if isinstance(c, np.ndarray) else c for c in columns.values()]
+    rows = zip(*(repeat(None) if c is None else c for c in lists), strict=False)
+    return [dict(zip(columns, row, strict=True)) for row in rows]
 
 
 def _codes(texts: Iterable[str], code: dict[str, int]) -> NDArray[np.intp]:
@@ -440,13 +438,14 @@ class NumberRows:
         if left_out is not None and len(left_out) == len(known):  # no row occurs twice
             errors = left_out
         return {
-            "largest_residuals": [self._describe(i) for i in worst],
-            "lowest": [self._describe(i) for i in order[:few]],
-            "highest": [self._describe(i) for i in order[len(order) - few :][::-1]],
+            "largest_residuals": self._describe(worst),
+            "lowest": self._describe(order[:few]),
+            "highest": self._describe(order[len(order) - few :][::-1]),
             "rms_residual": rms,
             "outliers": [
-                self._describe(known[at]) | {"predicted": float(self.given[known[at]] - errors[at])}
+                row | {"predicted": row["label"] - float(errors[at])}
                 for at in _outliers(errors, np.ptp(self.given[known]))
+                for row in self._describe(known[[at]])
             ],
         }
 
@@ -463,7 +462,7 @@ class NumberRows:
             "rms_difference": float(np.sqrt(np.mean(distance[free] ** 2))),
             "median_difference": float(np.median(distance[free])),
             "std_predictions": spread,
-            "rows": [self._describe(i) for i in order[:n_listed]],
+            "rows": self._describe(order[:n_listed]),
         }
 
     def compare_with_truth(self, name: str) -> dict[str, Any]:
@@ -492,7 +491,7 @@ class NumberRows:
             result["coverage"] = float(np.mean((low <= true) & (true <= high)))
             result["intervals"] = self.interval[drawn].tolist()
         worst = known[np.argsort(-np.abs(self.truth - self.predicted)[known], kind="stable")]
-        result["rows"] = [self._describe(i) for i in worst[:8]]
+        result["rows"] = self._describe(worst[:8])
         return result
 
     def _errors(self, answers: NDArray[np.float64], known: NDArray[Any]) -> dict[str, Any]:
@@ -504,18 +503,18 @@ class NumberRows:
             "r2": float(r2_score(*pair)) if np.ptp(pair[0]) > 0 else None,
         }
 
-    def _describe(self, i: int) -> dict[str, Any]:
-        def value(numbers: NDArray[np.float64] | None) -> float | None:
-            return None if numbers is None or not np.isfinite(numbers[i]) else float(numbers[i])
+    def _describe(self, rows: NDArray[np.intp]) -> list[dict[str, Any]]:
+        def value(numbers: NDArray[np.float64] | None) -> list[float | None] | None:
+            return None if numbers is None else [finite_or_none(v) for v in numbers[rows]]
 
-        return {
-            "index": int(i),
-            "id": clean(self.ids[i]),
-            "label": value(self.given),
-            "predicted": value(self.predicted),
-            "twin": value(self.twin),
-            "truth": value(self.truth),
-        }
+        return records(
+            index=rows,
+            id=[clean(self.ids[i]) for i in rows],
+            label=value(self.given),
+            predicted=value(self.predicted),
+            twin=value(self.twin),
+            truth=value(self.truth),
+        )
 
 
 def _outliers(errors: NDArray[np.float64], spread: float) -> list[int]:
