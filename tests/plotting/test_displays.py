@@ -535,92 +535,73 @@ def without_left_out_labels() -> Any:
         return LapRLSClassifierCV(**GRID).fit(X, y)
 
 
-WRONG: dict[str, Callable[..., Any]] = {
-    (
-        "y contains the label 7, which is not one of the classes 0, 1, 2. If it marks rows "
-        "without a label, pass unlabeled=7."
-    ): lambda: draw_map(MODEL, X, np.where(Y == 2, 7, Y)),
-    "not fitted yet": lambda: draw_graph(LapSVC(), X),
-    "This LapSVC has no graph of neighbours. Fit with gamma_I > 0.": lambda: draw_graph(
-        labels_of(LapSVC(gamma_I=0)), X
-    ),
-    "This S3VC has no graph of neighbours. Fit with gamma_I > 0.": lambda: draw_graph(
-        labels_of(S3VC()), X
-    ),
-    "This LogisticRegression has no graph of neighbours. LapSVC, ": lambda: draw_graph(
-        LogisticRegression().fit(X, TRUTH), X
-    ),
-    "X has 5 rows and the fit had 30. Give the X of the fit.": lambda: draw_graph(MODEL, X[:5]),
-    "layout must have two columns and 30 rows, got shape (30, 1).": lambda: draw_graph(
-        MODEL, X, layout=X[:, :1]
-    ),
-    "X is a kernel matrix. Give coordinates of the rows by layout=.": lambda: draw_graph(
-        of_kernel(), X @ X.T
-    ),
-    "LapSVC has no leave-one-out errors of several settings. Fit LapRLSClassifierCV": lambda: (
-        draw_path(MODEL)
-    ),
-    "measure='fit_time' is not one of left_out_squared_error, left_out_error.": lambda: draw_path(
-        PATH, measure="fit_time"
-    ),
-    "parameters=['C'] must be one or two different names out of gamma_A, gamma_I, ": lambda: (
-        draw_path(PATH, parameters=["C"])
-    ),
-    "must be one or two different names": lambda: draw_path(PATH, parameters=["gamma", "gamma"]),
-    "No setting has an error, because a class has a single label": lambda: draw_path(
-        without_left_out_labels()
-    ),
-    "LapSVC was solved by 'dual', which records no iterations. Fit with solver='pcg'.": lambda: (
-        draw_convergence(MODEL)
-    ),
-    "AnchorGraphClassifier records no iterations. LapSVC, ": lambda: draw_convergence(
-        labels_of(AnchorGraphClassifier())
-    ),
-    "quantity='loss' is not one of objective, gradient, preconditioned, mixed.": lambda: (
-        draw_convergence(SOLVED, quantity="loss")
-    ),
-    (
-        "Silent has no predict_proba. Give labels and "
-        "probabilities to CalibrationDisplay.from_predictions."
-    ): lambda: CalibrationDisplay.from_estimator(Silent().fit(X), X, TRUTH),
-    (
-        "Silent has no predict_interval. Give predictions and their intervals to "
-        "PredictionIntervalDisplay.from_predictions."
-    ): lambda: PredictionIntervalDisplay.from_estimator(Silent().fit(X), X),
-    "y_pred has shape (2,) and y_interval (2,): give n values": lambda: draw_intervals(
-        y_pred=[1, 2], y_interval=[1, 2]
-    ),
-    "The lower end of row 0 of y_interval, 2, lies above its upper one.": lambda: draw_intervals(
-        y_pred=[1], y_interval=[[2, 1]]
-    ),
-    "inconsistent numbers of samples: [2, 1]": lambda: draw_intervals(
-        [1], y_pred=[1, 2], y_interval=ENDS[:2]
-    ),
-    "x has shape (2, 1): give one value for each row.": lambda: draw_intervals(
-        y_pred=[1, 2], y_interval=ENDS[:2], x=[[1], [2]]
-    ),
-    "coverage=90 must be a number between 0 and 1, or None.": lambda: draw_intervals(
-        y_pred=[1, 2], y_interval=ENDS[:2], coverage=90
-    ),
-    "y_proba must hold probabilities, numbers from 0 to 1 and no NaN.": lambda: calibrate(
-        [0, 1], [0.1, 1.2]
-    ),
-    "y_proba must hold probabilities": lambda: calibrate([0, 1], [0.1, np.nan]),
-    "y_proba has shape (3,) and there are 3 classes (0, 1, 2). Give a column for each": lambda: (
-        calibrate([0, 1, 2], [0.1, 0.2, 0.3])
-    ),
-    "y_proba has shape (2, 2, 2)": lambda: calibrate([0, 1], np.ones((2, 2, 2))),
-    "inconsistent numbers of samples: [2, 3]": lambda: calibrate([0, 1, 1], [0.1, 0.2]),
-    "No row of y_true has a label.": lambda: calibrate([-1, -1], [0.1, 0.2], classes=[0, 1]),
-    "n_bins=0 must be an integer of 1 or more.": lambda: calibrate([0, 1], [0.1, 0.2], n_bins=0),
-    "strategy='same' is not one of uniform, quantile.": lambda: calibrate(
-        [0, 1], [0.1, 0.2], strategy="same"
-    ),
-    "confidence=95 must lie between 0 and 1.": lambda: calibrate([0, 1], [0.1, 0.2], confidence=95),
-}
-
-
-@pytest.mark.parametrize("message", WRONG)
-def test_rejects_wrong_input(message: str) -> None:
+@pytest.mark.parametrize(
+    ("draw", "message"),
+    [
+        (lambda: draw_map(MODEL, X, np.where(Y == 2, 7, Y)),
+         "y contains the label 7, which is not one of the classes 0, 1, 2. If it marks rows "
+         "without a label, pass unlabeled=7."),
+        (lambda: draw_graph(LapSVC(), X), "not fitted yet"),
+        (lambda: draw_graph(labels_of(LapSVC(gamma_I=0)), X),
+         "This LapSVC has no graph of neighbours. Fit with gamma_I > 0."),
+        (lambda: draw_graph(labels_of(S3VC()), X),
+         "This S3VC has no graph of neighbours. Fit with gamma_I > 0."),
+        (lambda: draw_graph(LogisticRegression().fit(X, TRUTH), X),
+         "This LogisticRegression has no graph of neighbours. LapSVC, "),
+        (lambda: draw_graph(MODEL, X[:5]),
+         "X has 5 rows and the fit had 30. Give the X of the fit."),
+        (lambda: draw_graph(MODEL, X, layout=X[:, :1]),
+         "layout must have two columns and 30 rows, got shape (30, 1)."),
+        (lambda: draw_graph(of_kernel(), X @ X.T),
+         "X is a kernel matrix. Give coordinates of the rows by layout=."),
+        (lambda: draw_path(MODEL),
+         "LapSVC has no leave-one-out errors of several settings. Fit LapRLSClassifierCV"),
+        (lambda: draw_path(PATH, measure="fit_time"),
+         "measure='fit_time' is not one of left_out_squared_error, left_out_error."),
+        (lambda: draw_path(PATH, parameters=["C"]),
+         "parameters=['C'] must be one or two different names out of gamma_A, gamma_I, "),
+        (lambda: draw_path(PATH, parameters=["gamma", "gamma"]),
+         "must be one or two different names"),
+        (lambda: draw_path(without_left_out_labels()),
+         "No setting has an error, because a class has a single label"),
+        (lambda: draw_convergence(MODEL),
+         "LapSVC was solved by 'dual', which records no iterations. Fit with solver='pcg'."),
+        (lambda: draw_convergence(labels_of(AnchorGraphClassifier())),
+         "AnchorGraphClassifier records no iterations. LapSVC, "),
+        (lambda: draw_convergence(SOLVED, quantity="loss"),
+         "quantity='loss' is not one of objective, gradient, preconditioned, mixed."),
+        (lambda: CalibrationDisplay.from_estimator(Silent().fit(X), X, TRUTH),
+         "Silent has no predict_proba. Give labels and probabilities to CalibrationDisplay."),
+        (lambda: PredictionIntervalDisplay.from_estimator(Silent().fit(X), X),
+         "Silent has no predict_interval. Give predictions and their intervals to "
+         "PredictionIntervalDisplay.from_predictions."),
+        (lambda: draw_intervals(y_pred=[1, 2], y_interval=[1, 2]),
+         "y_pred has shape (2,) and y_interval (2,): give n values"),
+        (lambda: draw_intervals(y_pred=[1], y_interval=[[2, 1]]),
+         "The lower end of row 0 of y_interval, 2, lies above its upper one."),
+        (lambda: draw_intervals([1], y_pred=[1, 2], y_interval=ENDS[:2]),
+         "inconsistent numbers of samples: [2, 1]"),
+        (lambda: draw_intervals(y_pred=[1, 2], y_interval=ENDS[:2], x=[[1], [2]]),
+         "x has shape (2, 1): give one value for each row."),
+        (lambda: draw_intervals(y_pred=[1, 2], y_interval=ENDS[:2], coverage=90),
+         "coverage=90 must be a number between 0 and 1, or None."),
+        (lambda: calibrate([0, 1], [0.1, 1.2]),
+         "y_proba must hold probabilities, numbers from 0 to 1 and no NaN."),
+        (lambda: calibrate([0, 1], [0.1, np.nan]), "y_proba must hold probabilities"),
+        (lambda: calibrate([0, 1, 2], [0.1, 0.2, 0.3]),
+         "y_proba has shape (3,) and there are 3 classes (0, 1, 2). Give a column for each"),
+        (lambda: calibrate([0, 1], np.ones((2, 2, 2))), "y_proba has shape (2, 2, 2)"),
+        (lambda: calibrate([0, 1, 1], [0.1, 0.2]), "inconsistent numbers of samples: [2, 3]"),
+        (lambda: calibrate([-1, -1], [0.1, 0.2], classes=[0, 1]),
+         "No row of y_true has a label."),
+        (lambda: calibrate([0, 1], [0.1, 0.2], n_bins=0),
+         "n_bins=0 must be an integer of 1 or more."),
+        (lambda: calibrate([0, 1], [0.1, 0.2], strategy="same"),
+         "strategy='same' is not one of uniform, quantile."),
+        (lambda: calibrate([0, 1], [0.1, 0.2], confidence=95),
+         "confidence=95 must lie between 0 and 1."),
+    ],
+)  # fmt: skip
+def test_rejects_wrong_input(draw: Callable[[], Any], message: str) -> None:
     with pytest.raises(ValueError, match=re.escape(message)):
-        WRONG[message]()
+        draw()

@@ -39,9 +39,10 @@ from lapwing import (
     LapSVC,
     LapSVR,
 )
+from lapwing._report import charts, text
 from lapwing._report import page as page_module
-from lapwing._report import svg, text
 from lapwing._report.association import BinnedColumns
+from lapwing._report.charts import choose_rows, place
 from lapwing._report.findings import (
     next_step,
     python_lines,
@@ -52,7 +53,6 @@ from lapwing._report.findings import (
 from lapwing._report.page import collect, render
 from lapwing._report.record import Hints, ReportData
 from lapwing._report.rows import ClassRows, NumberRows, row_columns
-from lapwing._report.svg import choose_rows, place
 from lapwing._tables.cells import cells_of_texts
 from lapwing._tables.encoders import Features
 from lapwing._tables.predictions import Predictions
@@ -839,10 +839,10 @@ def test_every_shape_has_a_map(X: Any) -> None:
 
 
 def test_seventy_classes_differ_and_forty_have_the_signs_of_the_labelling_page() -> None:
-    assert len({svg.sign_of(k) for k in range(70)}) == 70
+    assert len({charts.sign_of(k) for k in range(70)}) == 70
     script = (resources.files("lapwing._label") / "page" / "palette.js").read_text("utf-8")
     shapes = json.loads(re.search(r"SHAPE_OF = (\[.*?\])", script)[1])
-    assert [svg.sign_of(code) for code in range(40)] == [
+    assert [charts.sign_of(code) for code in range(40)] == [
         (code % 10, (shapes[code % 10] + code // 10) % 4) for code in range(40)
     ]
 

@@ -22,7 +22,7 @@ from scipy.sparse import csr_array, load_npz, save_npz
 
 from lapwing._label.learner import PointGraph
 from lapwing._label.model import LatestJob
-from lapwing._report.svg import principal_plane
+from lapwing._report.charts import principal_plane
 from lapwing.graphs.layout import neighbor_map
 
 _AFFINITY, _START, _PLACES = "affinity.npz", "start.npy", "places.npy"

@@ -23,8 +23,8 @@ from lapwing._host.modules import require
 from lapwing._label.history import History
 from lapwing._label.words import RequestError
 from lapwing._report.association import BinnedColumns
+from lapwing._report.charts import principal_plane
 from lapwing._report.rows import row_columns
-from lapwing._report.svg import principal_plane
 from lapwing._report.words import Words, row_words
 from lapwing._tables.tables import Table
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import html
 import math
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import cache, cached_property
 from operator import itemgetter
@@ -28,6 +28,17 @@ from lapwing._host.files import atomic_write
 from lapwing._host.modules import require
 from lapwing._report import text
 from lapwing._report.association import BinnedColumns
+from lapwing._report.charts import (
+    choose_rows,
+    draw_bars,
+    draw_calibration,
+    draw_history,
+    draw_rows,
+    draw_truth,
+    draw_twin,
+    place,
+    sign,
+)
 from lapwing._report.findings import (
     choice_table,
     describe_choice,
@@ -42,18 +53,6 @@ from lapwing._report.findings import (
 )
 from lapwing._report.record import FitRecord, ReportData
 from lapwing._report.rows import ClassRows, NumberRows, histogram, records, row_columns
-from lapwing._report.svg import (
-    choose_rows,
-    draw_bars,
-    draw_calibration,
-    draw_history,
-    draw_rows,
-    draw_sign,
-    draw_truth,
-    draw_twin,
-    place,
-    sign_of,
-)
 from lapwing._report.text import NAME_LENGTH, clean, finite_or_none, label_text, plural
 from lapwing._report.words import class_words, words_of
 from lapwing._tables.tables import Table
@@ -329,10 +328,7 @@ def render_comparison(summary: Mapping[str, Any]) -> str:
 
 @cache
 def _templates() -> Any:
-    """Return the environment of the templates, each of which is compiled once.
-
-    It escapes everything that comes from users; pictures are escaped by `svg`.
-    """
+    """Return the environment of the templates, each of which is compiled once."""
     jinja2 = require("jinja2", extra="report", purpose="The report")
     found = jinja2.Environment(
         loader=jinja2.PackageLoader("lapwing._report", ""),
@@ -344,16 +340,9 @@ def _templates() -> Any:
     found.filters |= {"count": text.count, "number": text.number, "percent": text.percent}
     found.filters["share"] = lambda share: f"{100 * float(share):.2f}"
 
-    def drawn(draw: Callable[..., str]) -> Callable[..., Any]:
-        return lambda *args, **named: jinja2.utils.markupsafe.Markup(draw(*args, **named))
-
-    pictures = (draw_rows, draw_twin, draw_truth, draw_bars, draw_calibration, draw_history)
-    found.globals |= {draw.__name__: drawn(draw) for draw in pictures}
-    found.globals |= {
-        "plural": text.plural,
-        "sign": drawn(lambda code: draw_sign(*sign_of(int(code)))),
-        "choice_table": choice_table,
-    }
+    drawings = (draw_rows, draw_twin, draw_truth, draw_bars, draw_calibration, draw_history)
+    found.globals |= {draw.__name__: draw for draw in drawings}
+    found.globals |= {"plural": text.plural, "sign_of": sign, "choice_table": choice_table}
     return found
 
 

@@ -1,9 +1,13 @@
-"""SVG pictures of the report: maps of the rows, histograms, scatter plots, histories."""
+"""Pictures of the report: maps of the rows, histograms, scatter plots, histories.
+
+They consist of paths, texts and points in the units of SVG; `charts.html` writes them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from html import escape
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
 from math import ceil, floor, log10
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -43,7 +47,6 @@ _STAR = "m0 -9.5l2.8 6 6.4 .8-4.7 4.5 1.2 6.4-5.7-3.2-5.7 3.2 1.2-6.4-4.7-4.5 6.
 _WIDTH, _HEIGHT = 560, 250  # of plots
 _NAMES_WRITTEN = 15  # more names would hide the points; the legend has all of them
 _LEFT, _RIGHT, _TOP, _BOTTOM = 78, 18, 18, 52
-TIP_HEIGHT = 68
 _NAME = 24  # characters of a class name beside its row
 
 
@@ -148,49 +151,76 @@ def _dense(X: Any) -> NDArray[Any]:
     return np.asarray(X.toarray() if is_sparse(X) else X)
 
 
-class Tooltip(NamedTuple):
-    """Tooltip of a point.
+class Text(NamedTuple):
+    """Text in a picture, at a place, or turned by 90 degrees around it."""
+
+    look: str
+    x: float
+    y: float
+    words: str
+    turned: bool = False
+
+
+class Point(NamedTuple):
+    """Sign of a row with a tooltip.
 
     Attributes
     ----------
-    name : str
-        Name of the row.
-    words : str
-        Its label or prediction.
+    look, path : str
+        CSS classes and path of the sign.
+    name, words : str
+        Name of the row, and its label or prediction.
     listed : bool
         Whether it is accessible by keyboard, as for the few rows that the page lists.
+    ring : str
+        Path of a ring around it; may be empty.
     """
 
+    look: str
+    path: str
     name: str
     words: str
-    listed: bool
+    listed: bool = False
+    ring: str = ""
 
 
-class Mark(NamedTuple):
-    """Look of a row on the map.
+@dataclass
+class Picture:
+    """Picture with a text alternative for screen readers.
 
     Attributes
     ----------
-    color : int
-        Class of the row, or its shade.
-    opacity : int
-        2 full, 1 pale, 0 hollow.
-    tip : Tooltip or None
-        Marks without a tooltip are combined in few paths.
-    ringed : bool
-        Whether a mark with a tooltip is in a ring.
+    kind : {'map', 'plot'}
+    title, text : str
+        Text alternative.
+    width, height : int
+        Size, without the strip of the tooltips.
+    paths : list of (str, str)
+        CSS classes and path of each line or area.
+    texts : list of Text
+    points : list of Point
     """
 
-    color: int
-    opacity: int
-    tip: Tooltip | None
-    ringed: bool = False
+    kind: str
+    title: str
+    text: str
+    width: int
+    height: int
+    paths: list[tuple[str, str]] = field(default_factory=list)
+    texts: list[Text] = field(default_factory=list)
+    points: list[Point] = field(default_factory=list)
 
 
 def sign_of(code: int) -> tuple[int, int]:
     """Return the colour and the shape of a class; the pair repeats after seventy classes."""
     turn, color = code // N_COLORS % len(_SHAPES), code % N_COLORS
     return color, (_SHAPE_OF[color] + turn) % _TURNS if turn < _TURNS else turn
+
+
+def sign(code: int) -> tuple[int, str]:
+    """Return the colour and the path of the small sign of a class for a table or a legend."""
+    color, shape = sign_of(code)
+    return color, f"M7 7{_shape(shape, 4.6)}"
 
 
 def _shape(index: int, radius: float) -> str:
@@ -202,75 +232,44 @@ def _shape(index: int, radius: float) -> str:
     return _SHAPES[index].format(**{name: f"{value:.3g}" for name, value in parts.items()})
 
 
-def draw_sign(color: int, shape: int) -> str:
-    """Draw the small sign of a class for a table or a legend; hidden from screen readers."""
-    path = _shape(shape, 4.6)
-    return (
-        '<svg class="sign" viewBox="0 0 14 14" aria-hidden="true">'
-        f'<path class="k{color}" d="M7 7{path}"/></svg>'
-    )
+class Mark(NamedTuple):
+    """Look of a row on the map.
 
-
-def _picture(
-    ident: str,
-    width: int,
-    height: int,
-    title: str,
-    text: str,
-    body: Sequence[str],
-    kind: str,
-    role: str = "img",
-) -> str:
-    return (
-        f'<svg class="viz {kind}" viewBox="0 0 {width} {height}" role="{role}" '
-        f'aria-labelledby="{ident}-t {ident}-d"><title id="{ident}-t">{escape(title)}</title>'
-        f'<desc id="{ident}-d">{escape(text)}</desc>{"".join(body)}</svg>'
-    )
-
-
-class _TooltipStrip:
-    """Tooltips in a strip below the picture, shown on hover, tap or focus without a script.
-
-    Next to its point, the text would be covered by later points.
+    Attributes
+    ----------
+    color : int
+        Class of the row, or its shade.
+    opacity : int
+        2 full, 1 pale, 0 hollow.
+    words : str
+        Text of its tooltip; marks without one are combined in few paths.
+    listed : bool
+        Whether the tooltip is accessible by keyboard.
+    ringed : bool
+        Whether a mark with a tooltip is in a ring.
     """
 
-    def __init__(self, width: int, top: float) -> None:
-        self._middle, self._top = width / 2, top
-
-    def hint(self) -> str:
-        return self._lines("hint", "Point at a row to see what it is.", "")
-
-    def wrap(self, tip: Tooltip, look: str, marks: str) -> str:
-        """Group the marks of a point with its tooltip."""
-        reach = f' role="img" aria-label="{escape(f"{tip.name}: {tip.words}")}"'
-        reach = f'tabindex="0"{reach}' if tip.listed else 'tabindex="-1"'
-        return f'<g class="{look}" {reach}>{marks}{self._lines("tip", tip.name, tip.words)}</g>'
-
-    def _lines(self, kind: str, first: str, second: str) -> str:
-        return (
-            f'<text class="{kind}" aria-hidden="true" y="{self._top + 22:g}">'
-            f'<tspan class="who" x="{self._middle:g}">{escape(first)}</tspan>'
-            f'<tspan x="{self._middle:g}" dy="1.35em">{escape(second)}</tspan></text>'
-        )
+    color: int
+    opacity: int
+    words: str = ""
+    listed: bool = False
+    ringed: bool = False
 
 
-def draw_map(
-    ident: str,
-    places: dict[str, Any],
+def _map(
+    places: Mapping[str, Any],
     marks: Sequence[Mark],
     names: Sequence[str] = (),
     *,
     shaded: bool = False,
     title: str,
     text: str,
-) -> str:
+) -> Picture:
     """Draw rows as signs: colour and shape by class, hollow where uncertain, stars if labelled.
 
     Parameters
     ----------
-    ident : str
-        Identifier of the picture, unique in the page.
-    places : dict
+    places : mapping
         The map of a `lapwing._report.record.ReportData`.
     marks : sequence of Mark
         Its rows.
@@ -283,46 +282,35 @@ def draw_map(
     """
     x, y = [v / 10 for v in places["x"]], [v / 10 for v in places["y"]]
     height = places["height"]
-    strip = _TooltipStrip(MAP_WIDTH, height)
-    bins: dict[tuple[bool, int, int], list[str]] = {}
-    single: list[tuple[tuple[bool, int, int], str]] = []
-    for mark, a, b, star in zip(marks, x, y, places["labeled"], strict=True):
-        at, key = f"M{a:g} {b:g}", (bool(star), mark.opacity, mark.color)
-        shape = 0 if shaded else sign_of(mark.color)[1]
+    combined: dict[tuple[bool, int, str], str] = {}
+    points: list[tuple[tuple[bool, int, str], Point]] = []
+    for mark, row, a, b, star in zip(marks, places["ids"], x, y, places["labeled"], strict=True):
+        color, shape = (mark.color, 0) if shaded else sign_of(mark.color)
+        paint = f"{'s' if shaded else 'k'}{color} {'star' if star else f'p{mark.opacity}'}"
+        at, key = f"M{a:g} {b:g}", (bool(star), mark.opacity, paint)
         path = at + (_STAR if star else _shape(shape, (3.6, 3.4, 3.6)[mark.opacity]))
-        if mark.tip is None:
-            bins.setdefault(key, []).append(path)
-            continue
-        ring = f'<path class="ring" d="{at}{_shape(0, 6)}"/>' if mark.ringed else ""
-        drawn = f'<path d="{path}"/>{ring}'
-        single.append((key, strip.wrap(mark.tip, f"pt {_look(key, shaded)}", drawn)))
-    body = [
-        f'<rect class="ground" x="1" y="1" width="{MAP_WIDTH - 2}" height="{height - 2}"/>',
-        *(f'<path class="{_look(k, shaded)}" d="{"".join(m)}"/>' for k, m in sorted(bins.items())),
-        *(group for _, group in sorted(single, key=itemgetter(0))),
-        *_names(x, y, [mark.color for mark in marks], names, height),
-        strip.hint(),
-    ]
-    tall = height + TIP_HEIGHT
-    return _picture(ident, MAP_WIDTH, tall, title, text, body, "map tips", "group")
+        if mark.words:
+            ring = at + _shape(0, 6) if mark.ringed else ""
+            points.append((key, Point(paint, path, f"row {row}", mark.words, mark.listed, ring)))
+        else:
+            combined[key] = combined.get(key, "") + path
+    ground = f"M1 1H{MAP_WIDTH - 1}V{height - 1}H1z"
+    paths = [("ground", ground), *((key[-1], path) for key, path in sorted(combined.items()))]
+    written = _class_names(x, y, [mark.color for mark in marks], names, height)
+    drawn = [point for _, point in sorted(points, key=itemgetter(0))]
+    return Picture("map", title, text, MAP_WIDTH, height, paths, written, drawn)
 
 
-def _look(key: tuple[bool, int, int], shaded: bool) -> str:
-    star, opacity, color = key
-    paint = f"s{color}" if shaded else f"k{sign_of(color)[0]}"
-    return f"{paint} {'star' if star else f'p{opacity}'}"
-
-
-def _names(
+def _class_names(
     x: list[float],
     y: list[float],
     groups: Sequence[int],
     names: Sequence[str],
     height: int,
-) -> list[str]:
+) -> list[Text]:
     """Write class names at the points nearest to their medians, without overlap."""
     written: list[tuple[float, float, float]] = []
-    body = []
+    found = []
     for k, name in enumerate(names if len(names) <= _NAMES_WRITTEN else ()):
         mine = [i for i, g in enumerate(groups) if g == k]
         if not mine:
@@ -335,10 +323,9 @@ def _names(
             place = min(max(x[i], half), MAP_WIDTH - half), min(max(y[i], 16), height - 12)
             if all(abs(place[0] - u) > half + w or abs(place[1] - v) > 32 for u, v, w in written):
                 written.append((*place, half))
-                body.append(f'<text class="name" x="{place[0]:g}" y="{place[1] + 6:g}">'
-                            f"{escape(text)}</text>")  # fmt: skip
+                found.append(Text("name", place[0], place[1] + 6, text))
                 break
-    return body
+    return found
 
 
 def _median(values: list[float]) -> float:
@@ -355,11 +342,13 @@ def _ticks(low: float, high: float, wanted: int = 5) -> list[float]:
     return [round(k * step, 12) for k in range(first, floor(high / step + 1e-9) + 1)]
 
 
-class _Plot:
-    """Plot with axes, to which marks are added in the units of the data.
+class Plot(Picture):
+    """Picture with axes, to which marks are added in the units of the data.
 
     Parameters
     ----------
+    title, text : str
+        Text alternative for screen readers.
     xs, ys : tuple of float
         Ends of the axes.
     x_title, y_title : str
@@ -374,6 +363,8 @@ class _Plot:
 
     def __init__(
         self,
+        title: str,
+        text: str,
         xs: tuple[float, float],
         ys: tuple[float, float],
         x_title: str,
@@ -383,87 +374,73 @@ class _Plot:
         y_ticks: Sequence[tuple[float, str]] = (),
         height: int = _HEIGHT,
     ) -> None:
-        self.height = height
-        self.x0, self.x1 = xs
-        self.y0, self.y1 = ys
+        super().__init__("plot", title, text, _WIDTH, height)
+        self.xs, self.ys = xs, ys
         right, bottom = _WIDTH - _RIGHT, height - _BOTTOM
-        self.body = []
-        for value, text in y_ticks or [(v, tick(v)) for v in _ticks(*ys, 5)]:
-            at = self.y(value)
-            self.mark("grid", f"M{_LEFT} {at:g}H{right}")
-            self.body.append(
-                f'<text class="tick y" x="{_LEFT - 8}" y="{at + 4:g}">{escape(text)}</text>'
-            )
+        for value, words in y_ticks or [(v, tick(v)) for v in _ticks(*ys, 5)]:
+            self.mark("grid", f"M{_LEFT} {self.y(value):g}H{right}")
+            self.texts.append(Text("tick y", _LEFT - 8, self.y(value) + 4, words))
         for value in _ticks(*xs, x_ticks):
-            self.body.append(
-                f'<text class="tick x" x="{self.x(value):g}" y="{bottom + 18}">{tick(value)}</text>'
-            )
+            self.texts.append(Text("tick x", self.x(value), bottom + 18, tick(value)))
         self.mark("axis", f"M{_LEFT} {bottom}H{right}")
-        middle = (_LEFT + right) / 2
-        self.body.append(
-            f'<text class="axis-title" x="{middle:g}" y="{height - 6}">{escape(x_title)}'
-            f'</text><text class="axis-title" transform="translate(13 {(_TOP + bottom) / 2:g}) '
-            f'rotate(-90)">{escape(y_title)}</text>'
-        )
+        self.texts += [
+            Text("axis-title", (_LEFT + right) / 2, height - 6, x_title),
+            Text("axis-title", 13, (_TOP + bottom) / 2, y_title, turned=True),
+        ]
 
     def x(self, value: float) -> float:
-        share = (value - self.x0) / ((self.x1 - self.x0) or 1.0)
+        low, high = self.xs
+        share = (value - low) / ((high - low) or 1.0)
         return round(_LEFT + share * (_WIDTH - _LEFT - _RIGHT), 1)
 
     def y(self, value: float) -> float:
-        share = (value - self.y0) / ((self.y1 - self.y0) or 1.0)
+        low, high = self.ys
+        share = (value - low) / ((high - low) or 1.0)
         return round(self.height - _BOTTOM - share * (self.height - _TOP - _BOTTOM), 1)
 
     def at(self, x: float, y: float) -> str:
         """Return the coordinates of a point in a path."""
         return f"{self.x(x):g} {self.y(y):g}"
 
-    def mark(self, look: str, path: str) -> None:
-        """Add a path."""
-        self.body.append(f'<path class="{look}" d="{path}"/>')
+    def mark(self, look: str, *paths: str) -> None:
+        """Add paths of the same look."""
+        self.paths.append((look, "".join(paths)))
 
     def diagonal(self, look: str) -> None:
         """Add the line on which both coordinates are equal."""
-        self.mark(look, f"M{self.at(self.x0, self.y0)}L{self.at(self.x1, self.y1)}")
+        self.mark(look, f"M{self.at(self.xs[0], self.ys[0])}L{self.at(self.xs[1], self.ys[1])}")
 
-    def strokes(self, look: str, lines: Iterable[tuple[float, float, float]]) -> None:
-        """Add vertical strokes: place, lower and upper end."""
-        found = (f"M{self.at(x, low)}V{self.y(high):g}" for x, low, high in lines)
-        self.mark(look, "".join(found))
-
-    def draw(self, ident: str, title: str, text: str) -> str:
-        return _picture(ident, _WIDTH, self.height, title, text, self.body, "plot")
+    def stroke(self, x: float, low: float, high: float) -> str:
+        """Return the path of a vertical line."""
+        return f"M{self.at(x, low)}V{self.y(high):g}"
 
 
 def draw_bars(
-    ident: str, shape: dict[str, Any], *, x_title: str, y_title: str, title: str, text: str
-) -> str:
+    shape: Mapping[str, Any], *, x_title: str, y_title: str, title: str, text: str
+) -> Picture:
     """Draw a histogram; two series as proportions, the first as an outline over the second."""
     as_share = len(shape["series"]) > 1
     series = [[v / max(1, sum(s)) if as_share else v for v in s] for s in shape["series"]]
     low, high = float(shape["low"]), float(shape["high"])
     top = max(max(s) for s in series) or 1
     ticks = [(v, f"{100 * v:g} %" if as_share else tick(v)) for v in _ticks(0, top, 4)]
-    plot = _Plot((low, high), (0.0, float(top)), x_title, y_title, y_ticks=ticks)
-    step = (high - low) / len(series[-1])
-    floor_y = plot.y(0)
-    for j, value in enumerate(series[-1]):
+    plot = Plot(title, text, (low, high), (0.0, float(top)), x_title, y_title, y_ticks=ticks)
+    edges = [plot.x(edge) for edge in np.linspace(low, high, len(series[-1]) + 1).tolist()]
+    bottom = plot.y(0)
+    bars = []
+    for value, (left, right) in zip(series[-1], pairwise(edges), strict=True):
         if value:
-            left, right = plot.x(low + j * step), plot.x(low + (j + 1) * step)
             gap = 0.5 if right - left > 4 else 0
-            at = min(plot.y(value), floor_y - 1.5)  # a single row among many stays visible
-            plot.body.append(
-                f'<rect class="bar" x="{left + gap:g}" y="{at:g}" '
-                f'width="{right - left - 2 * gap:.4g}" height="{floor_y - at:.4g}"/>'
-            )
+            at = min(plot.y(value), bottom - 1.5)  # a single row among many stays visible
+            bars.append(f"M{left + gap:g} {bottom:g}V{at:g}H{right - gap:g}V{bottom:g}z")
+    plot.mark("bar", *bars)
     if as_share:
-        steps = enumerate(series[0], start=1)
-        path = "".join(f"V{plot.y(v):g}H{plot.x(low + j * step):g}" for j, v in steps)
-        plot.mark("outline", f"M{plot.at(low, 0)}{path}V{floor_y:g}")
-    return plot.draw(ident, title, text)
+        steps = (f"V{plot.y(v):g}H{x:g}" for v, x in zip(series[0], edges[1:], strict=True))
+        plot.mark("outline", f"M{plot.at(low, 0)}", *steps, f"V{bottom:g}")
+    return plot
 
 
-def draw_rows(kind: str, places: dict[str, Any], rows: Mapping[str, Any]) -> str:
+def draw_rows(kind: str, places: Mapping[str, Any], rows: Mapping[str, Any]) -> Picture:
     """Draw the map; the tooltips of listed rows are accessible by keyboard.
 
     Parameters
@@ -475,18 +452,16 @@ def draw_rows(kind: str, places: dict[str, Any], rows: Mapping[str, Any]) -> str
     look = "shade by predicted value" if regression else "colour and shape by predicted class"
     listed = {row["index"] for row in rows["largest_residuals" if regression else "least_certain"]}
     wrong = places["is_wrong"] or [False] * len(places["index"])
-    columns = (places[key] for key in ("index", "ids", "color", "opacity", "value", "labeled"))
+    columns = (places[key] for key in ("index", "color", "opacity", "value", "labeled"))
     marks = []
-    for index, name, color, opacity, value, known, ringed in zip(*columns, wrong, strict=True):
+    for index, color, opacity, value, known, ringed in zip(*columns, wrong, strict=True):
         if regression:
             words = f"{'label' if known else 'predicted'} {number(value)}"
         else:
             class_name = shorten(places["classes"][color], _NAME)
             words = f"{'label ' if known else ''}{class_name}, margin {number(value)}"
-        tip = Tooltip(f"row {name}", words, index in listed)
-        marks.append(Mark(color, opacity, tip, ringed))
-    return draw_map(
-        "map",
+        marks.append(Mark(color, opacity, words, index in listed, ringed))
+    return _map(
         places,
         marks,
         () if regression else places["classes"],
@@ -496,20 +471,17 @@ def draw_rows(kind: str, places: dict[str, Any], rows: Mapping[str, Any]) -> str
     )
 
 
-def draw_twin(places: dict[str, Any]) -> str:
+def draw_twin(places: Mapping[str, Any]) -> Picture:
     """Draw the map with the classes of the supervised twin."""
     names = [shorten(name, _NAME) for name in places["classes"]]
     marks = [
-        Mark(theirs, 1, None)
+        Mark(theirs, 1)
         if theirs == ours
-        else Mark(
-            theirs, 2, Tooltip(f"row {row}", f"twin {names[theirs]}, here {names[ours]}", False)
-        )
-        for row, theirs, ours in zip(places["ids"], places["twin"], places["color"], strict=True)
+        else Mark(theirs, 2, f"twin {names[theirs]}, here {names[ours]}")
+        for theirs, ours in zip(places["twin"], places["color"], strict=True)
     ]
-    n_differing = sum(mark.tip is not None for mark in marks)
-    return draw_map(
-        "twin-map",
+    n_differing = sum(mark.words != "" for mark in marks)
+    return _map(
         places,
         marks,
         places["classes"],
@@ -518,7 +490,7 @@ def draw_twin(places: dict[str, Any]) -> str:
     )
 
 
-def draw_truth(truth: Mapping[str, Any]) -> str:
+def draw_truth(truth: Mapping[str, Any]) -> Picture:
     """Draw predicted against true numbers, with the identity line and intervals if there are any.
 
     Parameters
@@ -531,46 +503,52 @@ def draw_truth(truth: Mapping[str, Any]) -> str:
     low, high = min(*x, *y, *ends), max(*x, *y, *ends)
     if not high > low:
         low, high = low - 0.5, high + 0.5
-    plot = _Plot((low, high), (low, high), "true", "predicted", x_ticks=5, height=420)
-    if bands:
-        plot.strokes("band", ((a, lo, hi) for a, (lo, hi) in zip(x, bands, strict=True)))
-    plot.diagonal("outline")
-    strip = _TooltipStrip(_WIDTH, plot.height)
-    for name, a, b in zip(truth["ids"], x, y, strict=True):
-        tip = Tooltip(f"row {name}", f"true {number(a)}, predicted {number(b)}", False)
-        dot = f'<path d="M{plot.at(a, b)}{_shape(0, 3)}"/>'
-        plot.body.append(strip.wrap(tip, "pt k0 p1", dot))
-    body, tall = [*plot.body, strip.hint()], plot.height + TIP_HEIGHT
-    title = "Predicted over true values"
     text = "Each point is an unlabelled row; on the line, both are equal." + (
         " The strokes are prediction intervals." if bands else ""
     )
-    return _picture("truth-map", _WIDTH, tall, title, text, body, "plot tips", "group")
+    plot = Plot(
+        "Predicted over true values", text, (low, high), (low, high), "true", "predicted",
+        x_ticks=5, height=420,
+    )  # fmt: skip
+    if bands:
+        plot.mark("band", *(plot.stroke(a, *band) for a, band in zip(x, bands, strict=True)))
+    plot.diagonal("outline")
+    for name, a, b in zip(truth["ids"], x, y, strict=True):
+        words = f"true {number(a)}, predicted {number(b)}"
+        plot.points.append(Point("k0 p1", f"M{plot.at(a, b)}{_shape(0, 3)}", f"row {name}", words))
+    return plot
 
 
-def draw_calibration(ident: str, groups: Sequence[dict[str, Any]], *, title: str, text: str) -> str:
+def draw_calibration(groups: Sequence[Mapping[str, Any]], *, title: str, text: str) -> Picture:
     """Draw accuracies against probabilities, with intervals and the diagonal."""
     low = floor(10 * min(min(g["low"], g["probability"]) for g in groups)) / 10
-    plot = _Plot((low, 1.0), (low, 1.0), "probability", "share right", x_ticks=5, height=360)
+    plot = Plot(
+        title, text, (low, 1.0), (low, 1.0), "probability", "share right", x_ticks=5, height=360
+    )
     plot.diagonal("grid")
-    plot.strokes("trace", ((g["probability"], g["low"], g["high"]) for g in groups))
+    plot.mark("trace", *(plot.stroke(g["probability"], g["low"], g["high"]) for g in groups))
     dots = (f"M{plot.at(g['probability'], g['accuracy'])}{_shape(0, 5)}" for g in groups)
-    plot.mark("k0", "".join(dots))
-    return plot.draw(ident, title, text)
+    plot.mark("k0", *dots)
+    return plot
 
 
-def draw_history(ident: str, values: Sequence[float | None], *, name: str, n_iter: int) -> str:
-    """Draw a quantity by iteration on a logarithmic scale, without zeros."""
+def draw_history(values: Sequence[float | None], *, name: str, n_iter: int) -> Picture | None:
+    """Draw a quantity by iteration on a logarithmic scale, without zeros; None if it is short."""
     kept = [(i, log10(v)) for i, v in enumerate(values) if v is not None and v > 0]
     if len(kept) < 2:
-        return ""
+        return None
     scale = n_iter / max(1, len(values) - 1)
     low, high = floor(min(v for _, v in kept)), ceil(max(v for _, v in kept))
     high = max(high, low + 1)
-    ticks = [(float(k), f"1e{k}") for k in range(low, high + 1, max(1, (high - low) // 5))]
-    plot = _Plot((0.0, float(max(1, n_iter))), (low, high), "iteration", name, y_ticks=ticks)
-    plot.mark("trace", "M" + "L".join(plot.at(i * scale, v) for i, v in kept))
-    text = (
-        f"From {number(10 ** kept[0][1])} at the start to {number(10 ** kept[-1][1])} at the end."
+    first, last = (number(10 ** kept[k][1]) for k in (0, -1))
+    plot = Plot(
+        f"{name} an iteration",
+        f"From {first} at the start to {last} at the end.",
+        (0.0, float(max(1, n_iter))),
+        (low, high),
+        "iteration",
+        name,
+        y_ticks=[(float(k), f"1e{k}") for k in range(low, high + 1, max(1, (high - low) // 5))],
     )
-    return plot.draw(ident, f"{name} an iteration", text)
+    plot.mark("trace", "M" + "L".join(plot.at(i * scale, v) for i, v in kept))
+    return plot
