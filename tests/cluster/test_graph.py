@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from lapwing.dask import _laplacian, _neighbors, _plan
 from lapwing.dask._data import Points, read_points
-from lapwing.dask._halos import GraphRows, HaloMatrix, affinity_of_edges, one_a_thread
+from lapwing.dask._halos import GraphRows, HaloMatrix, affinity_of_edges
 from lapwing.dask._laplacian import ClusterLaplacian, eigenpairs_on_cluster, whole_matrix
 from lapwing.dask._neighbors import knn_edges
 from lapwing.dask._placement import Placement
@@ -36,7 +36,9 @@ def points_of(client: Any, X: np.ndarray) -> Points:
 
 def graph_of(recipe: KNNGraph, X: Points) -> ClusterLaplacian:
     edges, placement, _ = knn_edges(recipe, X)
-    W = affinity_of_edges(edges, str(recipe.weights), mutual=bool(recipe.mutual))
+    W, placement = affinity_of_edges(
+        edges, placement, str(recipe.weights), mutual=bool(recipe.mutual)
+    )
     return ClusterLaplacian(W, placement, bool(recipe.normalized), 1, np.dtype(np.float64))
 
 
@@ -106,19 +108,16 @@ def test_blocks_of_a_thread_are_joined(
     approximate &= find_spec("faiss") is not None
     recipe = KNNGraph(4, approximate=approximate, target_recall=1.0)
     edges, placement, _ = knn_edges(recipe, points_of(client, X))
-    W = affinity_of_edges(edges, "heat", mutual=False)
-    assert len(W.rows.parts) == (6 if approximate else 4)
-    joined, back = one_a_thread(W, placement)
-    assert len(joined.rows.parts) == 2
-    assert joined.neighbors == [[1], [0]]
+    assert len(edges.parts) == (6 if approximate else 4)
+    W, placement = affinity_of_edges(edges, placement, "heat", mutual=False)
+    assert len(W.rows.parts) == 2
+    assert W.neighbors == [[1], [0]]
     expected = recipe.affinity(X).toarray()
     F = np.random.default_rng(1).standard_normal((180, 2))
-    for matrix, where in ((W, placement), (joined, back)):
-        np.testing.assert_allclose(gathered(matrix, where).toarray(), expected, rtol=1e-12)
-        laplacian = ClusterLaplacian(matrix, where, True, 1, np.dtype(np.float64))
-        values = where.back(matrix.product(placed(F, laplacian)))
-        np.testing.assert_allclose(stacked(values), expected @ F, atol=1e-12)
-    assert one_a_thread(joined, back)[0] is joined
+    np.testing.assert_allclose(gathered(W, placement).toarray(), expected, rtol=1e-12)
+    laplacian = ClusterLaplacian(W, placement, True, 1, np.dtype(np.float64))
+    values = placement.back(W.product(placed(F, laplacian)))
+    np.testing.assert_allclose(stacked(values), expected @ F, atol=1e-12)
 
 
 def test_dask_counts_the_bytes_of_a_graph() -> None:
@@ -141,7 +140,7 @@ def test_lists_reach_the_target_recall(client: Any) -> None:
     recipe = KNNGraph(4, approximate=True, target_recall=0.9)
     edges, placement, recall = knn_edges(recipe, points_of(client, X))
     assert 0.85 < recall <= 1
-    W = affinity_of_edges(edges, "binary", mutual=False)
+    W, placement = affinity_of_edges(edges, placement, "binary", mutual=False)
     shared = gathered(W, placement).multiply(KNNGraph(4, weights="binary").affinity(X))
     assert shared.nnz / KNNGraph(4).affinity(X).nnz > 0.8
 

@@ -88,9 +88,9 @@ def test_only_neighbouring_blocks_exchange_rows(client: Any) -> None:
     X = points_of(client, two_sheets(400), (400,))
     edges, placement, recall = knn_edges(recipe, X)
     assert recall == 1.0
-    W = affinity_of_edges(edges, "heat", mutual=False)
-    assert W.neighbors == [[], []]
-    assert affinity_of_edges(edges, "heat", mutual=True).neighbors == [[], []]
+    mutual, _ = affinity_of_edges(edges, placement, "heat", mutual=True)
+    W, placement = affinity_of_edges(edges, placement, "heat", mutual=False)
+    assert W.neighbors == mutual.neighbors == [[], []]
     # A filter without messages is that of the same matrix in steps.
     laplacian = ClusterLaplacian(W, placement, True, 1, np.dtype(np.float64))
     L = _Products(laplacian, None)  # type: ignore[arg-type]
@@ -109,8 +109,8 @@ def test_equal_rows_are_divided_between_blocks(client: Any) -> None:
     placement = near_neighbors(X, 3, seed=0)
     assert sum(placement.rows.sizes) == 90
     assert max(placement.rows.sizes) <= 45
-    edges, _, _ = knn_edges(KNNGraph(4, approximate=True), X)
-    assert len(affinity_of_edges(edges, "heat", mutual=False).rows.parts) == 2
+    edges, placement, _ = knn_edges(KNNGraph(4, approximate=True), X)
+    assert len(affinity_of_edges(edges, placement, "heat", mutual=False)[0].rows.parts) == 2
 
 
 @pytest.mark.parametrize("n_blocks", [1, 2, 3, 7])

@@ -15,7 +15,7 @@ from lapwing._arrays import Array
 from lapwing.classes.decoding import predict_codes
 from lapwing.dask._data import Points, is_collection
 from lapwing.dask._engine import ClassifierOnCluster, OnCluster
-from lapwing.dask._halos import affinity_of_edges, given_affinity, one_a_thread
+from lapwing.dask._halos import affinity_of_edges, given_affinity
 from lapwing.dask._laplacian import ClusterLaplacian, eigenpairs_on_cluster
 from lapwing.dask._neighbors import check_recipe, knn_edges
 from lapwing.dask._row_blocks import RowBlocks
@@ -81,8 +81,9 @@ class _EmbeddedOnCluster(OnCluster):
         else:
             recipe = check_recipe(recipe)
             edges, placement, recipe.recall_ = knn_edges(recipe, X)
-            W = affinity_of_edges(edges, str(recipe.weights), mutual=bool(recipe.mutual))
-        W, placement = one_a_thread(W, placement)
+            W, placement = affinity_of_edges(
+                edges, placement, str(recipe.weights), mutual=bool(recipe.mutual)
+            )
         normalized = is_normalized(recipe.normalized, regression=self._regression)
         return ClusterLaplacian(W, placement, normalized, int(recipe.power), X.dtype)
 

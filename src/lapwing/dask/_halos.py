@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -134,76 +134,33 @@ def multiplied(rows: GraphRows, values: Array, packed: list[Array]) -> Array:
     return out
 
 
-def affinity_of_edges(edges: RowBlocks, weights: str, *, mutual: bool) -> HaloMatrix:
+def affinity_of_edges(
+    edges: RowBlocks, placement: Placement, weights: str, *, mutual: bool
+) -> tuple[HaloMatrix, Placement]:
     """Compute weights of edges, and merge both directions.
 
     Parameters
     ----------
     edges : RowBlocks of Edges
+        Edges with their lengths.
+    placement : Placement
+        Blocks of the edges.
     weights : {'heat', 'binary'}
     mutual : bool
         Whether to keep only edges in both directions.
+
+    Returns
+    -------
+    affinity : HaloMatrix
+        With one block for each thread.
+    placement : Placement
+        Blocks of the affinity.
     """
     t = None
     if weights == "heat":
         count, length = edges.total(_count_and_length)
         t = float(length) / int(count) if count else 0.0
-    outgoing = edges.map(_weighted, edges.starts, PerPart(range(len(edges.parts))), t)
-    return _exchanged(outgoing, "minimum" if mutual else "maximum")
-
-
-def one_a_thread(W: HaloMatrix, placement: Placement) -> tuple[HaloMatrix, Placement]:
-    """Join neighbouring blocks, so that each thread has one.
-
-    If several tasks wait for a thread, Dask moves some to idle workers and copies their vectors and
-    matrix rows: the eigenpairs of 10^7 points with three blocks per thread transferred 125 GB.
-    """
-    rows, session = W.rows, W.rows.session
-    n_blocks = len(rows.parts)
-    together = -(-n_blocks // session.n_threads)
-    if together == 1:
-        return W, placement
-    groups = [slice(start, start + together) for start in range(0, n_blocks, together)]
-    starts = rows.starts[[*(group.start for group in groups), n_blocks]]
-    sizes = tuple(np.diff(starts).tolist())
-
-    def joined(task: Any, blocks: RowBlocks, *others: Any) -> RowBlocks:
-        parts = PerPart([list(blocks.parts[group]) for group in groups])
-        made = session.each(task, parts, *others)
-        return replace(blocks, parts=made, sizes=sizes)
-
-    merged = joined(_merged, rows, PerPart(range(len(groups))), starts)
-    return (
-        HaloMatrix(merged, merged.collect(_neighbors)),
-        replace(placement, origins=joined(np.concatenate, placement.origins)),
-    )
-
-
-def _merged(blocks: list[GraphRows], place: int, starts: Array) -> GraphRows:
-    """Join the rows of consecutive blocks, without a copy of more than the joined matrix."""
-    first, b = int(starts[place]), int(starts[place + 1] - starts[place])
-    offsets = np.cumsum([0, *(block.own.shape[0] for block in blocks)])
-    placed = list(zip(blocks, offsets.tolist(), strict=False))
-    lengths = [np.diff(block.own.indptr) for block in blocks]
-    own = (
-        np.concatenate([block.own.data for block in blocks]),
-        np.concatenate([block.own.indices + offset for block, offset in placed]),
-        np.cumsum(np.concatenate([[0], *lengths])),
-    )
-    joined = sp.csr_array(own, shape=(b, b))
-    far = [block.far.tocoo() for block in blocks]
-    rows = np.concatenate(
-        [block.border[f.row] + offset for (block, offset), f in zip(placed, far, strict=True)]
-    )
-    columns = np.concatenate([block.halo[f.col] for block, f in zip(blocks, far, strict=True)])
-    values = np.concatenate([f.data for f in far])
-    inside = (columns >= first) & (columns < first + b)
-    if inside.any():
-        between = values[inside], (rows[inside], columns[inside] - first)
-        joined = joined + sp.csr_array(between, shape=(b, b))
-    halo, at = np.unique(columns[~inside], return_inverse=True)
-    outside = values[~inside], (rows[~inside], at)
-    return _graph_rows(joined, sp.csr_array(outside, shape=(b, len(halo))), halo, starts)
+    return _symmetric(edges.map(_weighted, t), placement, "minimum" if mutual else "maximum")
 
 
 def given_affinity(W: Any, X: Points) -> tuple[HaloMatrix, Placement]:
@@ -234,9 +191,9 @@ def given_affinity(W: Any, X: Points) -> tuple[HaloMatrix, Placement]:
         numbers = [session.constant(order[a:z]) for a, z in cuts]
         sizes = tuple(z - a for a, z in cuts)
     rows = RowBlocks(session, tuple(parts), sizes, n, np.dtype(np.float64))
-    outgoing = rows.map(_check_given, rows.starts, PerPart(range(len(parts))))
     origins = RowBlocks(session, tuple(numbers), sizes, 1, np.dtype(np.int64))
-    return _exchanged(outgoing, "given"), Placement(None, origins, X.rows.sizes)
+    placement = Placement(None, origins, X.rows.sizes)
+    return _symmetric(rows.map(_given_edges, rows.first_rows), placement, "given")
 
 
 def _row_chunks(W: Any, session: Session, n: int) -> tuple[tuple[Any, ...], tuple[int, ...]]:
@@ -255,8 +212,8 @@ def _row_chunks(W: Any, session: Session, n: int) -> tuple[tuple[Any, ...], tupl
     return tuple(session.compute(delayed)), sizes
 
 
-def _check_given(block: Any, starts: Array, place: int) -> _Outgoing:
-    """Check the rows of a given affinity, and sort their entries by the block of the column."""
+def _given_edges(block: Any, start: int) -> Edges:
+    """Check the rows of a given affinity, and return their edges."""
     entries = sp.coo_array(block)
     values = np.asarray(entries.data, dtype=np.float64)
     if not np.isfinite(values).all() or (values < 0).any():
@@ -264,103 +221,85 @@ def _check_given(block: Any, starts: Array, place: int) -> _Outgoing:
             "The affinity has entries that are negative, NaN or infinite. Weights are "
             "similarities, finite and not below 0."
         )
-    off = (entries.row + starts[place] != entries.col) & (values > 0)
-    edges = Edges(entries.row[off], entries.col[off], values[off])
-    return _outgoing(edges, values[off], starts, place)
-
-
-def _exchanged(outgoing: RowBlocks, join: str) -> HaloMatrix:
-    """Merge the entries of both directions; each block receives the entries in its columns."""
-    pairs = [(i, j) for i, found in enumerate(outgoing.collect(_ends)) for j in found]
-    incoming = _sent(outgoing, pairs, _mirrored, outgoing.starts.tolist())
-    places = PerPart(range(len(outgoing.parts)))
-    rows = outgoing.map(_joined, incoming, places, join, outgoing.starts)
-    return HaloMatrix(rows, rows.collect(_neighbors))
-
-
-class _Outgoing(NamedTuple):
-    """Weighted edges of a block: between its rows, and to the rows of every other block."""
-
-    own: CSR
-    others: dict[int, tuple[Array, Array, Array]]
+    off = (entries.row + start != entries.col) & (values > 0)
+    return Edges(entries.row[off], entries.col[off], values[off])
 
 
 def _count_and_length(edges: Edges) -> tuple[int, float]:
-    return len(edges.lengths), float(edges.lengths.sum(dtype=np.float64))
+    return len(edges.values), float(edges.values.sum(dtype=np.float64))
 
 
-def _weighted(edges: Edges, starts: Array, place: int, t: float | None) -> _Outgoing:
-    lengths = edges.lengths.astype(np.float64)
-    values = np.ones(len(lengths)) if t is None else heat(lengths, t)
-    return _outgoing(edges, values, starts, place)
+def _weighted(edges: Edges, t: float | None) -> Edges:
+    lengths = edges.values.astype(np.float64)
+    return edges._replace(values=np.ones(len(lengths)) if t is None else heat(lengths, t))
 
 
-def _outgoing(edges: Edges, values: Array, starts: Array, place: int) -> _Outgoing:
-    b, start = int(starts[place + 1] - starts[place]), starts[place]
-    block = np.searchsorted(starts, edges.columns, side="right") - 1
-    others = {}
-    for j in np.setdiff1d(np.unique(block), place).tolist():
-        to = block == j
-        others[j] = (edges.rows[to], edges.columns[to], values[to])
-    mine = block == place
-    entries = (values[mine], (edges.rows[mine], edges.columns[mine] - start))
-    return _Outgoing(sp.csr_array(entries, shape=(b, b)), others)
+def _symmetric(edges: RowBlocks, placement: Placement, join: str) -> tuple[HaloMatrix, Placement]:
+    """Merge both directions of weighted edges, and join the blocks of a thread.
+
+    If several tasks wait for a thread, Dask moves some to idle workers and copies their vectors and
+    matrix rows: the eigenpairs of 10^7 points with three blocks per thread transferred 125 GB.
+    """
+    session, starts = edges.session, edges.starts
+    pairs = [(i, j) for i, ends in enumerate(edges.collect(_ends, starts)) for j in ends]
+    incoming = _sent(edges, pairs, _transposed, [(starts, i) for i in range(len(edges.parts))])
+    whole = edges.map(_both_ways, incoming, PerPart(edges.sizes), edges.shape[0], join)
+    del incoming  # so that the workers can free them
+    together = -(-len(edges.parts) // session.n_threads)
+    groups = [slice(i, i + together) for i in range(0, len(edges.parts), together)]
+
+    def joined(task: Any, blocks: RowBlocks, *others: Any) -> RowBlocks:
+        parts = PerPart([list(blocks.parts[group]) for group in groups])
+        sizes = tuple(sum(blocks.sizes[group]) for group in groups)
+        return replace(blocks, parts=session.each(task, parts, *others), sizes=sizes)
+
+    origins = joined(np.concatenate, placement.origins)
+    rows = joined(_graph_rows, whole, PerPart(range(len(groups))), origins.starts)
+    return HaloMatrix(rows, rows.collect(_neighbors)), replace(placement, origins=origins)
 
 
-def _ends(outgoing: _Outgoing) -> list[int]:
-    return sorted(outgoing.others)
+def _ends(edges: Edges, starts: Array) -> list[int]:
+    """Return the blocks to which there are edges."""
+    found: list[int] = np.unique(np.searchsorted(starts, edges.columns, side="right") - 1).tolist()
+    return found
 
 
-def _mirrored(outgoing: _Outgoing, start: int, to: int) -> tuple[Array, Array, Array]:
+def _transposed(edges: Edges, own: tuple[Array, int], to: int) -> Edges:
     """Return the edges to a block, transposed."""
-    rows, columns, values = outgoing.others[to]
-    return columns, rows.astype(np.int64) + start, values
+    starts, place = own
+    some = (edges.columns >= starts[to]) & (edges.columns < starts[to + 1])
+    rows = edges.rows[some].astype(np.int64) + starts[place]
+    return Edges(edges.columns[some] - starts[to], rows, edges.values[some])
 
 
-def _joined(
-    outgoing: _Outgoing,
-    incoming: list[tuple[Array, Array, Array]],
-    place: int,
-    join: str,
-    starts: Array,
-) -> GraphRows:
-    none = (np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
-    out = [np.concatenate(each) for each in zip(none, *outgoing.others.values(), strict=True)]
-    back = [np.concatenate(each) for each in zip(none, *incoming, strict=True)]
-    back[0] = back[0] - starts[place]
-    halo, own = np.union1d(out[1], back[1]), outgoing.own
-    shape = (own.shape[0], len(halo))
-    there, here = (
-        sp.csr_array((values, (rows, np.searchsorted(halo, columns))), shape=shape)
-        for rows, columns, values in (out, back)
+def _both_ways(edges: Edges, incoming: list[Edges], size: int, n: int, join: str) -> CSR:
+    """Merge the edges of a block with those to it, as its rows (size, n) of the matrix."""
+    incoming = incoming or [Edges(*(column[:0] for column in edges))]
+    back = Edges(*map(np.concatenate, zip(*incoming, strict=True)))
+    there, mirror = (
+        sp.csr_array((each.values, (each.rows, each.columns)), shape=(size, n))
+        for each in (edges, back)
     )
-    return _graph_rows(
-        _both_ways(own, sp.csr_array(own.T), join), _both_ways(there, here, join), halo, starts
-    )
-
-
-def _both_ways(there: CSR, back: CSR, join: str) -> CSR:
-    """Merge entries with their transposes."""
     if join == "given":
-        check_symmetry(there, back)
-        return tidy(sp.csr_array((there + back) * 0.5))
-    return tidy(sp.csr_array(getattr(there, join)(back)))
+        check_symmetry(there, mirror)
+        return tidy(sp.csr_array((there + mirror) * 0.5))
+    return tidy(sp.csr_array(getattr(there, join)(mirror)))
 
 
-def _graph_rows(own: CSR, far: CSR, halo: Array, starts: Array) -> GraphRows:
-    """Return the rows of a block, given its entries to its own rows and to the halo (b, h)."""
-    used = np.unique(far.indices)
-    halo, far = halo[used], far[:, used]
-    border = np.flatnonzero(np.diff(far.indptr))
-    far = sp.csr_array(far[border])
-    owner = np.searchsorted(starts, halo, side="right") - 1
-    by_column = far.tocsc()
-    sends = {}
-    for j in np.unique(owner).tolist():
-        columns = np.flatnonzero(owner == j)
-        rows = by_column[:, columns[0] : columns[-1] + 1].indices
-        sends[j] = border[np.unique(rows)]
-    return GraphRows(own, border, far, halo, sends)
+def _graph_rows(blocks: list[CSR], place: int, starts: Array) -> GraphRows:
+    """Join the rows of consecutive blocks, and divide them by the blocks of the columns."""
+    rows = sp.vstack(blocks, format="csr") if len(blocks) > 1 else blocks[0]
+    first, last = (int(start) for start in starts[place : place + 2])
+    own = rows[:, first:last]
+    far = (rows.indices < first) | (rows.indices >= last)
+    row, column = np.repeat(np.arange(last - first), np.diff(rows.indptr))[far], rows.indices[far]
+    border, at = np.unique(row, return_inverse=True)
+    halo, to = np.unique(column, return_inverse=True)
+    entries = rows.data[far], (at, to)
+    block = np.searchsorted(starts, column, side="right") - 1
+    sends = {j: np.unique(row[block == j]) for j in np.unique(block).tolist()}
+    shape = len(border), len(halo)
+    return GraphRows(own, border, sp.csr_array(entries, shape=shape), halo, sends)
 
 
 def _neighbors(rows: GraphRows) -> list[int]:

@@ -40,11 +40,11 @@ _LEAST_CODED = 1000  # minimum number of points in a block to train codes
 
 
 class Edges(NamedTuple):
-    """Edges from a block to the nearest points, including ties with the k-th one."""
+    """Edges from the rows of a block, such as those to the nearest points and ties."""
 
     rows: Array  # of the block
     columns: Array  # of all points
-    lengths: Array
+    values: Array  # lengths or weights
 
 
 def check_recipe(recipe: Any) -> KNNGraph:
@@ -505,5 +505,5 @@ def _nearest_edges(rows: Array, indices: Array, lengths: Array, k: int, n: int) 
         np.concatenate([found.lengths.ravel(), found.lengths[tied, -1]]),
     )
     # A point has fewer than k neighbours if its lists contain too few points.
-    real = np.isfinite(ends.lengths)
+    real = np.isfinite(ends.values)
     return ends if real.all() else Edges(*(column[real] for column in ends))

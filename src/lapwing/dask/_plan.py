@@ -84,8 +84,9 @@ def worker_bytes(
             candidates + 2 * edges,
             4 * DIFFERENCE_BYTES,
         ),
-        # Directed, weighted and symmetrised edges, and four copies of those of a block.
-        "graph": (point + lists + 2 * edges + weights, 4 * weights, 0),
+        # Directed and weighted edges, symmetrised ones by block and by thread, and four copies of
+        # those of a block.
+        "graph": (point + lists + 2 * edges + 2 * weights, 4 * weights, 0),
         # Three vectors of the recurrence, or those of the orthogonalisation, and the converged
         # vectors.
         "eigenpairs": (graph + itemsize * (3 * width + iterated), 0, 0),
