@@ -35,13 +35,13 @@ def sizes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         frame = pl.DataFrame(X, schema=list("abc")).with_columns(color=pl.lit("red"), name=names)
         frame.write_parquet(f"new{number}.parquet")
     seen: list[int] = []
-    original = predicting.predict
+    original = predicting.predict_rows
 
-    def watched(loaded: Any, table: Any, request: Any, *progress: Any) -> Any:
-        seen.append(len(table.ids))
-        return original(loaded, table, request, *progress)
+    def watched(estimator: Any, points: Any, *others: Any, **how: Any) -> Any:
+        seen.append(len(points))
+        return original(estimator, points, *others, **how)
 
-    monkeypatch.setattr(predicting, "predict", watched)
+    monkeypatch.setattr(predicting, "predict_rows", watched)
     monkeypatch.setattr(predicting, "_ROWS", 50)
     return seen
 

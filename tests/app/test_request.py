@@ -41,7 +41,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Any]:
         requests.extend(values)
         raise StoppedError
 
-    for where, name in ((reading, "read"), (verbs, "inspect"), (predicting, "read_for")):
+    for where, name in ((reading, "read"), (verbs, "inspect"), (predicting, "predict")):
         monkeypatch.setattr(where, name, take)
     monkeypatch.setattr(predicting, "load", lambda path: path)
 

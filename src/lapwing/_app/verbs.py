@@ -333,14 +333,8 @@ def predict(request: requests.PredictRequest) -> None:
     request.check_outputs()
     with StageLine(f"Reading {request.model}", request.quiet):
         loaded = predicting.load(request.model)
-    if predicting.in_batches(request):
-        with StageLine("Predicting", request.quiet):
-            predicted = predicting.predict_in_batches(loaded, request)
-    else:
-        with StageLine(f"Reading {request.source}", request.quiet):
-            table = predicting.read_for(loaded, request)
-        with StageLine("Predicting", request.quiet) as stage:
-            predicted = predicting.predict_table(loaded, table, request, stage)
+    with StageLine(f"Predicting {request.source}", request.quiet) as stage:
+        predicted = predicting.predict(loaded, request, stage)
     if request.predictions is None:
         workflow.write_predicted(predicted)
         return
