@@ -509,5 +509,9 @@ def test_every_usual_candidate_can_be_fitted_from_the_command_line() -> None:
         for candidate in default_candidates(np.zeros(shape)):
             known = method_of(candidate.estimator)
             assert known is not None, candidate.name
-            assert settings_of(candidate.estimator, known[1], KNNGraph()) is not None
+            method = known[1]
+            settings = settings_of(candidate.estimator, method, KNNGraph())
+            assert settings is not None
+            again = make_estimator(method, parse_settings(settings, method), 0, graph=KNNGraph())
+            assert repr(again) == repr(candidate.estimator)
     assert method_of(FewLabelClassifier()) is None

@@ -22,7 +22,7 @@ from lapwing._app.methods import COMMAND_METHODS, CommandMethod
 from lapwing._app.options import LearningRequest
 from lapwing._app.reading import points_of
 from lapwing._app.requests import FitRequest, SuggestRequest, TuneRequest
-from lapwing._app.settings import format_setting, make_estimator
+from lapwing._app.settings import dotted_parameters, format_setting, make_estimator
 from lapwing._arrays import is_sparse
 from lapwing._host.modules import require
 from lapwing._host.warn import heard
@@ -97,15 +97,8 @@ class Outcome(FitRecord):
     @cached_property
     def parameters(self) -> dict[str, Any]:
         """Parameters of the estimator for JSON, those of its parts as ``graph.name``."""
-        parameters: dict[str, Any] = {}
-        for name, value in self.estimator.get_params(deep=False).items():
-            if name in self.fitted_by.parts and hasattr(value, "get_params"):
-                parameters[name] = type(value).__name__
-                own = value.get_params(deep=False)
-                parameters |= {f"{name}.{key}": _plain(part) for key, part in own.items()}
-            elif name not in ("unlabeled", "warm_start"):
-                parameters[name] = _plain(value)
-        return parameters
+        own = dotted_parameters(self.estimator).items()
+        return {k: _plain(v) for k, v in own if k not in ("unlabeled", "warm_start")}
 
 
 @dataclass(frozen=True, eq=False)
@@ -436,6 +429,8 @@ def _predicted_classes(estimator: Any, scores: NDArray[Any], table: Table) -> Pr
 def _plain(value: Any) -> Any:
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
+    if hasattr(value, "get_params"):
+        return type(value).__name__
     return value.item() if isinstance(value, np.generic) else str(value)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -38,14 +38,17 @@ _WORDS = {"true": True, "false": False, "none": None, "null": None}
 
 def setting_names(method: CommandMethod) -> tuple[str, ...]:
     """Return the parameters of a method; those of its parts begin with ``graph.``, ``space.``."""
-    return tuple(name for name, _ in _defaults(method) if name not in _UNAVAILABLE)
+    return tuple(name for name in _defaults(method) if name not in _UNAVAILABLE)
 
 
-def _defaults(method: CommandMethod) -> Iterator[tuple[str, Any]]:
-    yield from method.estimator().get_params(deep=False).items()
-    for part, make in method.parts.items():
-        for name, value in make().get_params(deep=False).items():
-            yield f"{part}.{name}", value
+def _defaults(method: CommandMethod) -> dict[str, Any]:
+    parts = {name: make() for name, make in method.parts.items()}
+    return dotted_parameters(method.estimator(**parts))
+
+
+def dotted_parameters(estimator: Any) -> dict[str, Any]:
+    """Return all parameters; those of parts as ``graph.name`` instead of ``graph__name``."""
+    return {name.replace("__", "."): value for name, value in estimator.get_params().items()}
 
 
 def parse_settings(texts: Sequence[str], method: CommandMethod) -> dict[str, Any]:
@@ -71,7 +74,7 @@ def parse_settings(texts: Sequence[str], method: CommandMethod) -> dict[str, Any
         If a text has no name, the name is unknown (the message suggests the nearest one) or given
         twice, or the value has the wrong form. The estimator checks its range.
     """
-    defaults = dict(_defaults(method))
+    defaults = _defaults(method)
     names = setting_names(method)
     settings: dict[str, Any] = {}
     for text in texts:
@@ -118,22 +121,18 @@ def make_estimator(
         Not fitted.
     """
     estimator = method.estimator()
-    names = estimator.get_params(deep=False)
     default_graph = known.pop("graph", None)
-    own = {name: value for name, value in settings.items() if "." not in name}
-    # Not every estimator has them: regressors have no marker, and some fits are not random.
-    wanted = known | {"random_state": seed}
-    estimator.set_params(**{k: v for k, v in wanted.items() if k in names} | own)
+    known["random_state"] = seed
     for part, make in method.parts.items():
-        prefix = f"{part}."
-        given = {k.removeprefix(prefix): v for k, v in settings.items() if k.startswith(prefix)}
-        if not given and part not in method.drawn:
-            continue
-        recipe = make()
-        if part == "graph" and isinstance(default_graph, type(recipe)):
-            recipe = clone(default_graph)
-        estimator.set_params(**{part: recipe.set_params(**{"random_state": seed} | given)})
-    return estimator
+        if part in method.drawn or any(name.startswith(f"{part}.") for name in settings):
+            recipe = make()
+            if part == "graph" and isinstance(default_graph, type(recipe)):
+                recipe = clone(default_graph)
+            known[part] = recipe.set_params(random_state=seed)
+    # Not every estimator has them: regressors have no marker, and some fits are not random.
+    names = estimator.get_params(deep=False)
+    estimator.set_params(**{name: value for name, value in known.items() if name in names})
+    return estimator.set_params(**{k.replace(".", "__"): v for k, v in settings.items()})
 
 
 def settings_of(estimator: Any, method: CommandMethod, usual_graph: Any) -> tuple[str, ...] | None:
@@ -154,38 +153,29 @@ def settings_of(estimator: Any, method: CommandMethod, usual_graph: Any) -> tupl
         ``name=value`` for each parameter that differs from its default; None if settings cannot
         express it.
     """
-    words: list[str] = []
-    usual = method.estimator().get_params(deep=False)
-    for name, value in estimator.get_params(deep=False).items():
-        if repr(value) == repr(usual[name]) or name in ("unlabeled", "random_state"):
-            continue
-        if name in method.parts and hasattr(value, "get_params"):
-            same_type = name == "graph" and isinstance(usual_graph, type(value))
-            base = usual_graph if same_type else method.parts[name]()
-            if not isinstance(value, type(base)):
+    recipes = {}
+    for name, make in method.parts.items():
+        own = getattr(estimator, name)
+        if hasattr(own, "get_params"):
+            same_type = name == "graph" and isinstance(usual_graph, type(own))
+            recipes[name] = usual_graph if same_type else make()
+            if not isinstance(own, type(recipes[name])):
                 return None
-            changed = _changed(value, base)
-            if not changed and name == "space":  # one setting is needed to make it
-                changed = dict(list(value.get_params(deep=False).items())[:1])
-            words += [f"{name}.{key}={format_setting(part)}" for key, part in changed.items()]
-        elif (
-            value is None
-            or isinstance(value, (bool, int, float, str, np.generic))
-            or (isinstance(value, dict) and name in _CLASS_PROPORTIONS)
-        ):
-            words.append(f"{name}={format_setting(value)}")
-        else:
-            return None
-    return tuple(words)
-
-
-def _changed(value: Any, base: Any) -> dict[str, Any]:
-    before = base.get_params(deep=False)
-    return {
-        key: part
-        for key, part in value.get_params(deep=False).items()
-        if key != "random_state" and repr(part) != repr(before[key])
+    usual = dotted_parameters(method.estimator(**recipes))
+    changed = {
+        name: value
+        for name, value in dotted_parameters(estimator).items()
+        if name not in (*recipes, "unlabeled")
+        and not name.endswith("random_state")
+        and repr(value) != repr(usual[name])
     }
+    if "space" in recipes and not any(name.startswith("space.") for name in changed):
+        changed["space.method"] = estimator.space.method  # one setting is needed to make it
+    for name, value in changed.items():
+        plain = value is None or isinstance(value, (bool, int, float, str, np.generic))
+        if not plain and not (isinstance(value, dict) and name in _CLASS_PROPORTIONS):
+            return None
+    return tuple(f"{name}={format_setting(value)}" for name, value in changed.items())
 
 
 def format_setting(value: Any) -> str:
