@@ -23,7 +23,7 @@ from lapwing import (
 )
 from lapwing._app import choosing, forecast, reading
 from lapwing._app.fitting import LEVELS
-from lapwing._app.forecast import EffortLimits, EffortPlan, FitSize
+from lapwing._app.forecast import EFFORT, EffortPlan, FitSize
 from lapwing._app.methods import AUTO, COMMAND_METHODS, METHODS, method_of
 from lapwing._app.requests import FitRequest, TuneRequest
 from lapwing._app.settings import make_estimator, parse_settings, settings_of
@@ -308,18 +308,18 @@ def test_tune_passes_class_sizes_to_the_estimator() -> None:
 
 
 def test_fewer_rounds_and_then_fewer_methods_where_time_is_short() -> None:
-    small = forecast.affordable(FitSize(300, 10, 1, 10), EffortLimits())
+    small = forecast.affordable(FitSize(300, 10, 1, 10))
     assert small == EffortPlan(2000, Effort(5, 16), Effort(5, 16))
-    large = forecast.affordable(FitSize(100_000, 10, 1, 30), EffortLimits())
+    large = forecast.affordable(FitSize(100_000, 10, 1, 30))
     assert 500 <= large.rows < 2000
     assert large.clusters == Effort(2, 16)
-    six = forecast.affordable(FitSize(5000, 20_000, 6, 60, n_stored=400_000), EffortLimits())
+    six = forecast.affordable(FitSize(5000, 20_000, 6, 60, n_stored=400_000))
     assert six.clusters == Effort(2, 6)  # with the usual evidence it would take twice the budget
     assert six.volumes == Effort(5, 16)
     for n_classes in (30, 100):
-        many = forecast.affordable(FitSize(2000, 60, n_classes, 3 * n_classes), EffortLimits())
+        many = forecast.affordable(FitSize(2000, 60, n_classes, 3 * n_classes))
         assert many.clusters is None
-    huge = forecast.affordable(FitSize(10**6, 60, 500, 5000), EffortLimits())
+    huge = forecast.affordable(FitSize(10**6, 60, 500, 5000))
     assert huge == EffortPlan(2000, None, None)  # it would be minutes
 
 
@@ -330,7 +330,8 @@ def test_the_forecast_of_a_comparison_is_longer_than_that_of_a_fit() -> None:
     large = FitSize(10**6, 50, 10, 100)  # volumes may be what is chosen
     assert METHODS[AUTO].forecast(large).seconds > METHODS["balanced"].forecast(large).seconds
     more = replace(size, n=2000)
-    limited, unlimited = (forecast.comparison(more, limited=one) for one in (True, False))
+    limited = forecast.comparison(more)
+    unlimited = forecast.comparison(more, EffortPlan(2000, EFFORT, EFFORT))
     assert unlimited.seconds > limited.seconds
 
 

@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 from lapwing._app import forecast
-from lapwing._app.forecast import EffortLimits, EffortPlan, FitSize, round_time
+from lapwing._app.forecast import EFFORT, ROWS, EffortPlan, FitSize, round_time
 from lapwing._app.methods import COMMAND_METHODS, CommandMethod, method_of
 from lapwing._app.options import LabeledRequest, LearningRequest
 from lapwing._app.reading import points_of
@@ -145,8 +145,8 @@ def choose(
         chosen = _named_method("laprls-regressor", {}, table, request, points)
         words = "Too few targets to compare methods by leaving them out"
         return replace(chosen, choice=Choice(reason=words))
-    effort = effort_of(request)
-    settings = _compare_settings(table, points, effort, request.seed)
+    effort, max_rows = effort_of(request)
+    settings = _compare_settings(table, points, request.seed, effort, max_rows)
     if settings.candidates is not None:
         candidates = tuple(settings.candidates)
         if isinstance(request, FitRequest) and request.onnx is not None:
@@ -154,7 +154,8 @@ def choose(
         labels = code_classes(table.y, table.unlabeled)
         settings = settings._replace(candidates=with_sizes(candidates, sizes.get(_SIZES), labels))
         if request.parameters.keys() <= {_SIZES}:  # unless an amount of evidence is set
-            settings = _limited(settings, forecast.affordable(size_of(table, points), effort))
+            plan = forecast.affordable(size_of(table, points), effort, max_rows)
+            settings = _limited(settings, plan)
     with warnings.catch_warnings():
         # The last fit warns of all rows.
         warnings.simplefilter("ignore", LapwingWarning)
@@ -172,7 +173,7 @@ def compare_methods(table: Table, request: CompareRequest, progress: Stages = SI
     start = time.perf_counter()
     warn_suggested_labels(table.n_suggested, table.n_labeled)
     before = points_of(table, request, progress)
-    settings = _compare_settings(table, before.points, request.effort, request.seed)
+    settings = _compare_settings(table, before.points, request.seed, EFFORT, request.max_rows)
     with label_warnings_ignored():  # as in a fit
         found, _ = _compare(table, before.points, settings, progress)
     return Compared(
@@ -193,12 +194,11 @@ def warn_if_long(table: Table, request: CompareRequest) -> float:
     LapwingWarning
         If it takes so long that users should know in advance.
     """
-    size, effort = size_of(table), request.effort
+    size, rows = size_of(table), request.max_rows
     if table.numeric:  # only the grid on all rows takes noticeable time
-        used = replace(size, n=min(size.n, effort.max_samples))
-        seconds = forecast.manifold_path(used).seconds
+        seconds = forecast.manifold_path(replace(size, n=min(size.n, rows))).seconds
     else:
-        seconds = forecast.comparison(size, effort, limited=False).seconds
+        seconds = forecast.comparison(size, EffortPlan(rows, EFFORT, EFFORT)).seconds
     if seconds > _LONG:
         warn(
             f"Comparing methods on {table.source} will take about {round_time(seconds)}. It takes "
@@ -208,13 +208,14 @@ def warn_if_long(table: Table, request: CompareRequest) -> float:
     return seconds
 
 
-def effort_of(request: LearningRequest) -> EffortLimits:
-    """Return the amount of evidence that `--set` requests."""
+def effort_of(request: LearningRequest) -> tuple[Effort, int]:
+    """Return the amount of evidence, and the largest number of rows, that `--set` requests."""
     given = {name: value for name, value in request.parameters.items() if name != _SIZES}
     for name, value in given.items():
         if isinstance(value, bool) or not isinstance(value, int):
             raise ValueError(f"--set {name}={value}: this must be a whole number.")
-    return EffortLimits(**given)
+    max_rows = given.pop("max_samples", ROWS)
+    return EFFORT._replace(**given), max_rows
 
 
 def size_of(table: Table, points: Any = None) -> FitSize:
@@ -285,15 +286,14 @@ def _exportable(candidate: Candidate) -> Candidate:
 
 
 def _compare_settings(
-    table: Table, points: Any, effort: EffortLimits, seed: int
+    table: Table, points: Any, seed: int, effort: Effort, max_rows: int
 ) -> CompareSettings:
     """Return the settings of a comparison of the default candidates."""
     if table.numeric:
-        return CompareSettings(None, Effort(1, 0), effort.max_samples, "auto", seed)
+        return CompareSettings(None, Effort(1, 0), max_rows, "auto", seed)
     found = default_candidates(points, table.unlabeled, len(np.unique(table.y[table.labeled])))
     candidates = quick_candidates(found) if table.labeled.all() else found
-    evidence = Effort(effort.n_draws, effort.max_left_out)
-    return CompareSettings(candidates, evidence, effort.max_samples, table.unlabeled, seed)
+    return CompareSettings(candidates, effort, max_rows, table.unlabeled, seed)
 
 
 def _limited(settings: CompareSettings, plan: EffortPlan) -> CompareSettings:

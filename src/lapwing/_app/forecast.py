@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import numpy as np
 
@@ -44,6 +45,7 @@ _BLOCKS = 200e6  # bytes of row blocks and searches, whatever the number of poin
 # ten or thirty classes it helps most, and no faster method replaces it. From about sixty classes on
 # it exceeds this budget too.
 BUDGET, VOLUMES_BUDGET = 10.0, 40.0
+EFFORT, ROWS = Effort(n_draws=5, max_left_out=16), 2000  # without a budget
 _FEWEST = 500  # rows; fewer do not show the manifolds and clusters of most tables
 # Fractions of the rows that are tried; finer steps would exceed the precision of the forecast.
 _STEPS = (1.0, 0.7, 0.5, 0.35, 0.25)
@@ -109,6 +111,9 @@ class Forecast:
     memory: int
     seconds: float
     solver: str
+
+
+ForecastOf: TypeAlias = Callable[[FitSize], Forecast]
 
 
 def _neighbors(size: FitSize) -> float:
@@ -358,34 +363,15 @@ def eigenfunctions(size: FitSize) -> Forecast:
 
 
 @dataclass(frozen=True)
-class EffortLimits:
-    """Amount of evidence that a comparison gathers.
-
-    Attributes
-    ----------
-    n_draws : int
-        Number of draws of labels from a method's own predictions.
-    max_left_out : int
-        Largest number of left-out labels for methods that are fitted again.
-    max_samples : int
-        Largest number of rows.
-    """
-
-    n_draws: int = 5
-    max_left_out: int = 16
-    max_samples: int = 2000
-
-
-@dataclass(frozen=True)
 class EffortPlan:
-    """Amount of evidence that a comparison can afford.
+    """Amount of evidence that a comparison gathers.
 
     Attributes
     ----------
     rows : int
         Largest number of rows.
     clusters, volumes : Effort or None
-        Evidence for S3VC and BalancedGraphClassifier; None if even the minimum takes too long.
+        Evidence for S3VC and BalancedGraphClassifier; None if they are not compared.
     """
 
     rows: int
@@ -393,46 +379,37 @@ class EffortPlan:
     volumes: Effort | None
 
 
-def affordable(size: FitSize, effort: EffortLimits) -> EffortPlan:
+def affordable(size: FitSize, effort: Effort = EFFORT, max_rows: int = ROWS) -> EffortPlan:
     """Reduce draws and rounds, then rows; leave out methods that still take too long.
 
     Parameters
     ----------
     size : FitSize
         Size of the whole table.
-    effort : EffortLimits
+    effort : Effort
         Evidence without a budget.
+    max_rows : int
+        Rows without a budget.
     """
-    steps = [max(min(effort.max_samples, _FEWEST), round(s * effort.max_samples)) for s in _STEPS]
-    for clusters in (True, False):  # with many classes S3VC takes most of the time
-        for rows in steps:
-            plan = EffortPlan(
-                rows,
-                _most_evidence(low_density, BUDGET, size, effort, rows) if clusters else None,
-                _most_evidence(_forecast_volumes, VOLUMES_BUDGET, size, effort, rows),
-            )
-            if plan.volumes is not None and (plan.clusters is not None or not clusters):
-                return plan
-    return EffortPlan(effort.max_samples, None, None)
-
-
-def _most_evidence(
-    forecast: Callable[[FitSize], Forecast],
-    budget: float,
-    size: FitSize,
-    effort: EffortLimits,
-    rows: int,
-) -> Effort | None:
-    """Choose the most evidence of a method within a budget of seconds."""
     few = min(effort.n_draws, _FEW_DRAWS)
-    for evidence in (
-        Effort(effort.n_draws, effort.max_left_out),
-        Effort(few, effort.max_left_out),
+    efforts = (
+        effort,
+        effort._replace(n_draws=few),
         Effort(few, min(effort.max_left_out, _FEW_LEFT_OUT)),
-    ):
-        if _seconds(forecast, size, rows, evidence) <= budget:
-            return evidence
-    return None
+    )
+
+    def most(forecast: ForecastOf, budget: float, rows: int) -> Effort | None:
+        """Choose the most evidence of a method within a budget of seconds."""
+        return next((e for e in efforts if _seconds(forecast, size, rows, e) <= budget), None)
+
+    for clusters in (True, False):  # with many classes S3VC takes most of the time
+        for step in _STEPS:
+            rows = max(min(max_rows, _FEWEST), round(step * max_rows))
+            volumes = most(_forecast_volumes, VOLUMES_BUDGET, rows)
+            plan = EffortPlan(rows, most(low_density, BUDGET, rows) if clusters else None, volumes)
+            if volumes is not None and (plan.clusters is not None or not clusters):
+                return plan
+    return EffortPlan(max_rows, None, None)
 
 
 def _forecast_volumes(size: FitSize) -> Forecast:
@@ -440,9 +417,7 @@ def _forecast_volumes(size: FitSize) -> Forecast:
     return balanced(size) if size.n_columns > 1 else Forecast(0, 0.0, "")
 
 
-def _seconds(
-    forecast: Callable[[FitSize], Forecast], size: FitSize, rows: int, evidence: Effort
-) -> float:
+def _seconds(forecast: ForecastOf, size: FitSize, rows: int, evidence: Effort) -> float:
     # A round leaves out one label of each class.
     n_classes = max(2, size.n_columns)
     n_rounds = -(-min(evidence.max_left_out, size.n_labels) // n_classes)
@@ -450,33 +425,26 @@ def _seconds(
     return (1 + n_draws + n_rounds) * forecast(_used(size, rows)).seconds
 
 
-def comparison(
-    size: FitSize, effort: EffortLimits | None = None, *, limited: bool = True
-) -> Forecast:
+def comparison(size: FitSize, plan: EffortPlan | None = None) -> Forecast:
     """Forecast a comparison of the default methods, and the fit of one of them.
 
     Parameters
     ----------
     size : FitSize
         Size of the table.
-    effort : EffortLimits, default=None
-        Evidence; None means the default.
-    limited : bool, default=True
-        Whether the comparison is limited to what is `affordable`.
+    plan : EffortPlan, default=None
+        Evidence; None means what is `affordable`.
 
     Returns
     -------
     Forecast
         Sum of the times; largest memory.
     """
-    effort = EffortLimits() if effort is None else effort
-    full = Effort(effort.n_draws, effort.max_left_out)
-    plan = affordable(size, effort) if limited else EffortPlan(effort.max_samples, full, full)
+    plan = affordable(size) if plan is None else plan
     used = _used(size, plan.rows)
     tried = [manifold(used), embedded_squared(used)]
     seconds = _AT_ONCE * sum(one.seconds for one in tried)
-    refitted = ((low_density, plan.clusters), (_forecast_volumes, plan.volumes))
-    for forecast, evidence in refitted:
+    for forecast, evidence in ((low_density, plan.clusters), (_forecast_volumes, plan.volumes)):
         if evidence is not None:
             seconds += _seconds(forecast, size, plan.rows, evidence)
     last = [embedded_squared(size)]

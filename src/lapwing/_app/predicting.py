@@ -123,7 +123,7 @@ def predict(model: Model, request: PredictRequest, progress: Stages = SILENT) ->
     return Predicted(request, n_rows, known, note, whole[0] if whole else None, dialect, trust)
 
 
-def _batches(request: PredictRequest) -> Iterator[tuple[tuple[Path, ...], tuple[int, int]]]:
+def _batches(request: PredictRequest) -> Iterator[tuple[tuple[Path, ...], tuple[int, int] | None]]:
     """Yield the batches of many rows in files that can be read and written so, else none."""
     files, out = request.data, request.predictions
     readable = all(path.suffix.lower() == ".parquet" and path.is_file() for path in files)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from lapwing._app.forecast import EffortLimits
+from lapwing._app import forecast
 from lapwing._app.methods import AUTO, COMMAND_METHODS, METHODS, CommandMethod, find_method
 from lapwing._app.options import (
     LEARN,
@@ -252,13 +252,8 @@ class CompareRequest(LabeledRequest):
     verb = "compare"
     regression: ClassVar[bool | None] = None
 
-    max_rows: int = option(EffortLimits.max_samples, panel=LEARN, flag="--rows", limits=(2, None))
+    max_rows: int = option(forecast.ROWS, panel=LEARN, flag="--rows", limits=(2, None))
     out: Path | None = option(None, writes=(".csv", ".json", ".html"), panel=WRITE, **_OUT)
-
-    @property
-    def effort(self) -> EffortLimits:
-        """Amount of evidence."""
-        return EffortLimits(max_samples=self.max_rows)
 
 
 @dataclass(frozen=True, kw_only=True)
