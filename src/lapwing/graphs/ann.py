@@ -523,11 +523,15 @@ class ListPlaces:
 
         -1 if the groups that are read contain fewer lists.
         """
-        # More groups for more lists: 13 of 25 groups contain 98 % of the 36 nearest of 632 lists of
-        # images. If some are missed, twice as many lists have to be read for the same recall.
-        read = min(_GROUPS_READ + n_lists, self.groups.nlist)
-        settings = self.faiss.SearchParametersIVF(nprobe=read)
-        return np.asarray(self.groups.search(points, n_lists, params=settings)[1])
+        reading = reading_groups(self.faiss, n_lists)
+        return np.asarray(self.groups.search(points, n_lists, params=reading)[1])
+
+
+def reading_groups(faiss: ModuleType, n_lists: int) -> Any:
+    """Return the settings of faiss to find the n_lists nearest of grouped centres."""
+    # More groups for more lists: 13 of 25 groups contain 98 % of the 36 nearest of 632 lists of
+    # images. If some are missed, twice as many lists have to be read for the same recall.
+    return faiss.SearchParametersIVF(nprobe=_GROUPS_READ + n_lists)
 
 
 def centers_of_lists(faiss: ModuleType, sample: Array, n_lists: int, seed: int) -> Array:

@@ -36,6 +36,7 @@ from lapwing.graphs.ann import (
     lists_of,
     load_faiss,
     n_threads,
+    reading_groups,
     warn_low_recall,
 )
 from lapwing.graphs.search import (
@@ -197,17 +198,19 @@ class _Search:
     def fill(self) -> _Lists:
         """Train inverted lists of codes on a sample, and fill them in one pass."""
         faiss = load_faiss(_PURPOSE)
-        n, d = self.points.n, self.points.width
-        rng = np.random.RandomState(self.seed)
+        n, rng = self.points.n, np.random.RandomState(self.seed)
         n_lists = max(1, min(int(4 * n**0.5), n // LIST_SIZE, _MOST_LISTS))
         drawn = rng.choice(n, min(n, LIST_SIZE * n_lists), replace=False)
         sample = self.scaled(rows_of(self.points.rows, np.sort(drawn)))
-        quantizer = faiss.IndexFlatL2(d)
-        quantizer.add(centers_of_lists(faiss, sample, n_lists, self.seed))
-        lists = _Lists.of(lists_of(faiss, "bytes", quantizer, sample), self.seed)
+        centers = centers_of_lists(faiss, sample, n_lists, self.seed)
+        quantizer = ListPlaces.of(faiss, centers, self.seed).groups
+        quantizer.make_direct_map()  # by which it knows the centres of the codes
+        quantizer.nprobe = quantizer.nlist  # exact lists of the points by which codes are trained
+        index = lists_of(faiss, "bytes", quantizer, sample)
+        quantizer.nprobe = reading_groups(faiss, 1).nprobe
         for _, values in self.points.slabs():
-            lists.add(self.scaled(values), self.n_threads)
-        return lists
+            index.add(self.scaled(values))
+        return _Lists(faiss, index)
 
     def tune(self, lists: _Lists) -> tuple[int, float]:
         """Return the number of lists to read, and their recall of true neighbours of a sample."""
@@ -243,66 +246,36 @@ class _Lists:
     Attributes
     ----------
     index : faiss.IndexIVFScalarQuantizer
-    places : ListPlaces
-        Centres of the lists.
-    seed : int
-        Seed of `places`.
+        Its quantizer has the centres of the lists in groups.
     """
 
+    faiss: Any
     index: Any
-    places: ListPlaces
-    seed: int
-
-    @classmethod
-    def of(cls, index: Any, seed: int) -> _Lists:
-        faiss = load_faiss(_PURPOSE)
-        centers = index.quantizer.reconstruct_n(0, index.nlist)
-        return cls(index, ListPlaces.of(faiss, centers, seed), seed)
 
     def __reduce__(self) -> Any:
-        return _deserialize, (self.places.faiss.serialize_index(self.index), self.seed)
-
-    def add(self, points: Array, n_threads: int) -> None:
-        """Append points (b, d), scaled for faiss; indices continue from the last point."""
-        own = self._nearest(points, 1, n_threads).astype(np.int64)
-        pointer = self.places.faiss.swig_ptr
-        with faiss_threads(self.places.faiss, n_threads):
-            self.index.add_core(len(points), pointer(points), None, pointer(own))
+        return _deserialize, (self.faiss.serialize_index(self.index),)
 
     def candidates(self, points: Array, n_read: int, width: int, n_threads: int) -> Array:
         """Find indices (b, width) of candidates in n_read lists; -1 for none."""
-        self.index.nprobe = n_read
-        lists = self._nearest(points, n_read, n_threads)
-        order = np.argsort(lists[:, 0], kind="stable")  # points of a list together, for the cache
+        groups = reading_groups(self.faiss, n_read)
+        reading = self.faiss.SearchParametersIVF(nprobe=n_read, quantizer_params=groups)
+        with faiss_threads(self.faiss, n_threads):
+            lists = self.index.quantizer.search(points, 1)[1][:, 0]
+        order = np.argsort(lists, kind="stable")  # points of a list together, for the cache
         candidates = np.empty((len(points), width), dtype=np.int32)
 
         def search(block: slice) -> None:
             rows = order[block]
-            with faiss_threads(self.places.faiss, 1):
-                found = self.index.search_preassigned(points[rows], width, lists[rows], None)
-                candidates[rows] = found[1]
+            with faiss_threads(self.faiss, 1):
+                candidates[rows] = self.index.search(points[rows], width, params=reading)[1]
 
-        share(n_threads, search, self._blocks(points))
+        share(n_threads, search, row_blocks(len(points), 4 * points.shape[1], _QUERY_BYTES))
         return candidates
 
-    def _nearest(self, points: Array, n_lists: int, n_threads: int) -> Array:
-        """Find the nearest lists (b, n_lists) of points; a point is stored in the first."""
-        nearest = np.empty((len(points), n_lists), dtype=np.int32)
 
-        def find(block: slice) -> None:
-            with faiss_threads(self.places.faiss, 1):
-                nearest[block] = self.places.nearest(points[block], n_lists)
-
-        share(n_threads, find, self._blocks(points))
-        return nearest
-
-    def _blocks(self, points: Array) -> list[slice]:
-        return list(row_blocks(len(points), 4 * points.shape[1], _QUERY_BYTES))
-
-
-def _deserialize(serialized: Array, seed: int) -> _Lists:
+def _deserialize(serialized: Array) -> _Lists:
     faiss = load_faiss(_PURPOSE)
-    return _Lists.of(faiss.deserialize_index(serialized), seed)
+    return _Lists(faiss, faiss.deserialize_index(serialized))
 
 
 def _scan(points: RowPoints, queries: Array, k: int) -> Array:
