@@ -79,14 +79,14 @@ def test_every_point_is_in_a_list_under_its_number(search: _Search, lists: Any) 
         if held.list_size(i)
     ]
     np.testing.assert_array_equal(np.sort(np.concatenate(numbers)), np.arange(3000))
-    asked = search.scaled(search.points.rows.values)  # type: ignore[attr-defined]
+    asked = search.scaled(search.points.source.values)
     found = lists.candidates(asked, 1, 1, 1)[:, 0]
     assert (found == np.arange(3000)).mean() > 0.99  # each is the nearest of its own list
 
 
 def test_candidates_are_those_of_faiss(search: _Search, lists: Any) -> None:
     """All lists are read: the order in which points are asked does not matter."""
-    asked = search.scaled(search.points.rows.values)[::7]  # type: ignore[attr-defined]
+    asked = search.scaled(search.points.source.values)[::7]
     n_lists = lists.index.nlist
     lists.index.nprobe = n_lists
     expected = lists.index.search(asked, 10)[1]
@@ -98,14 +98,14 @@ def test_threads_change_nothing(
     search: _Search, lists: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(row_search, "_QUERY_BYTES", 4 * 12 * 100)
-    asked = search.scaled(search.points.rows.values)  # type: ignore[attr-defined]
+    asked = search.scaled(search.points.source.values)
     one, two = (lists.candidates(asked, 4, 8, n_threads) for n_threads in (1, 2))
     np.testing.assert_array_equal(one, two)
 
 
 def test_lists_can_be_pickled(search: _Search, lists: Any) -> None:
     again = pickle.loads(pickle.dumps(lists))
-    asked = search.scaled(search.points.rows.values)[:200]  # type: ignore[attr-defined]
+    asked = search.scaled(search.points.source.values)[:200]
     np.testing.assert_array_equal(
         again.candidates(asked, 3, 8, 1), lists.candidates(asked, 3, 8, 1)
     )

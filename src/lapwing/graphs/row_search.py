@@ -46,6 +46,7 @@ from lapwing.graphs.search import (
     Gathered,
     Nearest,
     Neighbors,
+    SearchedPoints,
     complete,
     nearest_of,
     neighbors_of,
@@ -80,11 +81,9 @@ def scan_rows(X: Rows, k: int, metric: str) -> Neighbors:
         'euclidean' or 'cosine'.
     """
     points = RowPoints(X, metric)
-    gathered = _gathered(points, k)
-    for which, values in points.slabs():
-        index = np.arange(which.start, which.stop)
-        candidates = _scan(points, points.ready(values, np.float64), k)
-        gathered.add(index, points.nearest(index, values, candidates, k))
+    gathered = points.gathered(k)
+    for rows, values in points.slabs():
+        gathered.add(rows, _scan(points, rows, values, k, np.float64))
     return neighbors_of(points, complete(points, gathered.all(), k), 1.0, "scan")
 
 
@@ -126,23 +125,21 @@ def search_rows(
 
 def _neighbors_by_lists(search: _Search, key: object, memory: Memory | str | None) -> Neighbors:
     points, k, target_recall = search.points, search.k, search.target_recall
-    stage, gathered = cached(memory, _stage, ignore=["compute"]), _gathered(points, k)
+    stage, gathered = cached(memory, _stage, ignore=["compute"]), points.gathered(k)
     with faiss_threads(load_faiss(_PURPOSE), search.n_threads):
         lists = stage(key, "lists", compute=search.fill)
     n_read, recall = stage(key, "recall", compute=partial(search.tune, lists))
     text = "Neighbours by codes: recall %.4f (asked: %g) reading %d of %d lists."
     _LOGGER.info(text, recall, target_recall, n_read, lists.index.nlist)
     warn_low_recall(recall, target_recall, points.n)
-    for which, values in points.slabs():
-        rows = np.arange(which.start, which.stop)
+    for rows, values in points.slabs():
         find = partial(search.find, lists, n_read, rows, values)
-        gathered.add(rows, stage(key, (which.start, which.stop, n_read), compute=find))
-        _LOGGER.info("Neighbours of %d of %d points.", which.stop, points.n)
+        start, stop = int(rows[0]), int(rows[-1]) + 1
+        gathered.add(rows, stage(key, (start, stop, n_read), compute=find))
+        _LOGGER.info("Neighbours of %d of %d points.", stop, points.n)
     short = np.flatnonzero(np.isinf(gathered.lengths[:, -1]))
     if len(short):  # the lists that were read contain too few points
-        values = rows_of(points.rows, short)
-        candidates = _scan(points, points.ready(values, values.dtype), k)
-        gathered.replace(short, points.nearest(short, values, candidates, k))
+        gathered.replace(short, _scan(points, short, rows_of(points.source, short), k))
     return neighbors_of(points, gathered.all(), recall, "faiss")
 
 
@@ -170,21 +167,21 @@ class _Search:
     def scale(self) -> float:
         """Divisor of prepared points: in [-1, 1], squares do not overflow."""
         unit = self.points.metric == "cosine"
-        return 1.0 if unit else 2 * moments_of(self.points.rows).largest or 1.0
+        return 1.0 if unit else 2 * moments_of(self.points.source).largest or 1.0
 
     def scaled(self, values: Array) -> Array:
         """Convert rows for faiss."""
-        ready = self.points.ready(values, self.points.rows.dtype)
+        ready = self.points.ready(values, self.points.source.dtype)
         ready /= ready.dtype.type(self.scale)
         return for_faiss(ready, self.points.width)
 
     def forecast(self, *, kept: bool) -> None:
         """Raise MemoryError if the search does not fit into memory, with a copy if it is cached."""
-        n, row = self.points.n, self.points.width * self.points.rows.dtype.itemsize
+        n, row = self.points.n, self.points.width * self.points.source.dtype.itemsize
         codes = n * (self.points.width + 8)
         lists = 1.5 * codes  # a list doubles when it is full
         slab = min(n, self.points.slab_height)
-        found = n * self.k * (self.points.rows.dtype.itemsize + 4)
+        found = n * self.k * (self.points.source.dtype.itemsize + 4)
         # Three slabs as they are read and prepared; candidates with their lengths.
         finding = found + slab * (3 * row + self.width * 40)
         require_memory(
@@ -201,7 +198,7 @@ class _Search:
         n, rng = self.points.n, np.random.RandomState(self.seed)
         n_lists = max(1, min(int(4 * n**0.5), n // LIST_SIZE, _MOST_LISTS))
         drawn = rng.choice(n, min(n, LIST_SIZE * n_lists), replace=False)
-        sample = self.scaled(rows_of(self.points.rows, np.sort(drawn)))
+        sample = self.scaled(rows_of(self.points.source, np.sort(drawn)))
         centers = centers_of_lists(faiss, sample, n_lists, self.seed)
         quantizer = ListPlaces.of(faiss, centers, self.seed).groups
         quantizer.make_direct_map()  # by which it knows the centres of the codes
@@ -217,9 +214,8 @@ class _Search:
         points, k = self.points, self.k
         rng = np.random.RandomState(self.seed)
         sample = np.sort(rng.choice(points.n, min(RECALL_SAMPLE, points.n), replace=False))
-        values = rows_of(points.rows, sample)
-        found = _scan(points, points.ready(values, points.rows.dtype), k)
-        truth = points.nearest(sample, values, found, k).indices
+        values = rows_of(points.source, sample)
+        truth = _scan(points, sample, values, k).indices
         asked = self.scaled(values)
 
         def recall_of(n_read: int) -> float:
@@ -235,7 +231,7 @@ class _Search:
         candidates = lists.candidates(asked, n_read, self.width, self.n_threads)
         del asked
         found = self.points.nearest(rows, values, candidates, self.k)
-        lengths = found.lengths.astype(self.points.rows.dtype)
+        lengths = found.lengths.astype(self.points.source.dtype)
         return found._replace(lengths=lengths, indices=found.indices.astype(np.int32))
 
 
@@ -278,16 +274,15 @@ def _deserialize(serialized: Array) -> _Lists:
     return _Lists(faiss, faiss.deserialize_index(serialized))
 
 
-def _scan(points: RowPoints, queries: Array, k: int) -> Array:
-    """Find candidates (b, m) of prepared rows by products with all points."""
-    m = min(k + 1 + SPARE, points.n)
-    b = len(queries)
-    best, candidates = np.full((b, m), np.inf), np.full((b, m), -1, dtype=np.int64)
+def _scan(points: RowPoints, rows: Array, values: Array, k: int, dtype: Any = None) -> Nearest:
+    """Find the neighbours of some points by products with all points, in a precision."""
+    queries, m = points.ready(values, dtype or values.dtype), min(k + 1 + SPARE, points.n)
+    best, candidates = np.full((len(rows), m), np.inf), np.full((len(rows), m), -1, dtype=np.int64)
     own = np.einsum("ij,ij->i", queries, queries)
-    for which, block in points.blocks(block_height(8 * points.width), queries.dtype):
+    for which, given in points.source.blocks(block_height(8 * points.width)):
+        block = points.ready(given, queries.dtype)
         norms = np.einsum("ij,ij->i", block, block)
-        for start in range(0, b, height := block_height(8 * len(block), _SCAN_BYTES)):
-            some = slice(start, start + height)
+        for some in row_blocks(len(rows), 8 * len(block), _SCAN_BYTES):
             squared = queries[some] @ block.T
             squared *= -2
             squared += norms
@@ -299,55 +294,47 @@ def _scan(points: RowPoints, queries: Array, k: int) -> Array:
             kept = np.argpartition(together, m - 1, axis=1)[:, :m]
             best[some] = np.take_along_axis(together, kept, 1)
             candidates[some] = np.take_along_axis(ends, kept, 1)
-    return candidates
+    return points.nearest(rows, values, candidates, k)
 
 
 @dataclass(frozen=True, eq=False)
-class RowPoints:
+class RowPoints(SearchedPoints):
     """Points on disk, prepared so that their neighbours are Euclidean.
 
-    Attributes
-    ----------
-    rows : Rows of shape (n, d)
-    metric : str
-        'euclidean', or 'cosine', for which rows are scaled to unit length.
+    The metric is 'euclidean', or 'cosine', for which rows are scaled to unit length.
     """
-
-    rows: Rows
-    metric: str
-
-    @property
-    def n(self) -> int:
-        """Number of points."""
-        return self.rows.shape[0]
 
     @property
     def width(self) -> int:
         """Number of coordinates of a prepared point."""
-        return self.rows.shape[1] + (self.metric == "cosine" and self._has_empty)
-
-    @property
-    def source(self) -> Any:
-        """Values of the points, by which ties are broken."""
-        return self.rows
+        return int(self.source.shape[1] + (self.metric == "cosine" and self._has_empty))
 
     @cached_property
     def _has_empty(self) -> bool:
-        return any(bool((~block.any(axis=1)).any()) for _, block in blocks_of(self.rows))
+        return any(bool((~block.any(axis=1)).any()) for _, block in blocks_of(self.source))
 
     @cached_property
     def _center(self) -> Array | None:
-        return None if self.metric == "cosine" else center_of(self.rows)
+        return None if self.metric == "cosine" else center_of(self.source)
 
     @property
     def slab_height(self) -> int:
         """Number of points in a slab."""
-        row = self.rows.shape[1] * self.rows.dtype.itemsize
+        row = self.source.shape[1] * self.source.dtype.itemsize
         return block_height(row, min(max(self.n * row // _SLABS, _LEAST_BYTES), _MOST_BYTES))
 
-    def slabs(self) -> Iterator[tuple[slice, Array]]:
-        """Iterate over large blocks of rows; the search takes a pass over all points for each."""
-        return self.rows.blocks(self.slab_height)
+    def slabs(self) -> Iterator[tuple[Array, Array]]:
+        """Iterate over the indices and values of large blocks of rows.
+
+        The search takes a pass over all points for each.
+        """
+        for rows, values in self.source.blocks(self.slab_height):
+            yield np.arange(rows.start, rows.stop), values
+
+    def gathered(self, k: int) -> Gathered:
+        """Allocate the neighbours of all points, in compact types."""
+        index = np.int32 if self.n < 2**31 else np.int64
+        return Gathered(self.n, k, lengths=self.source.dtype, index=index)
 
     def ready(self, values: Array, dtype: DTypeLike) -> Array:
         """Prepare rows for a search by products: centre them, or scale them to unit length."""
@@ -360,15 +347,6 @@ class RowPoints:
         if self.metric == "cosine":
             return np.asarray(unit_rows(values.astype(np.float64), extra=self._has_empty))
         return values
-
-    def blocks(self, n_rows: int, dtype: np.dtype[Any]) -> Iterator[tuple[slice, Array]]:
-        """Iterate over blocks of prepared rows."""
-        for which, values in self.rows.blocks(n_rows):
-            yield which, self.ready(values, dtype)
-
-    def distances(self, lengths: Array) -> Array:
-        """Convert Euclidean lengths to distances in the metric."""
-        return lengths**2 / 2 if self.metric == "cosine" else lengths
 
     @property
     def slack(self) -> float:
@@ -391,7 +369,7 @@ class RowPoints:
         candidates = np.sort(candidates, axis=1)
         lengths = np.full(candidates.shape, np.inf)
         own = self.exact(values)
-        for which, block in self.rows.blocks(self.slab_height):
+        for which, block in self.source.blocks(self.slab_height):
             found = np.flatnonzero((candidates >= which.start) & (candidates < which.stop))
             ends = self.exact(block)
             for some in row_blocks(len(found), 8 * ends.shape[1], DIFFERENCE_BYTES):
@@ -403,12 +381,11 @@ class RowPoints:
         return nearest_of(index, candidates, lengths, k, self.n, None, self.slack)
 
     def as_far(self, rows: Array, ends: Array) -> Array:
-        """Return the mask (b, n) of the points as far from rows (b,) as the points `ends` (b,)."""
-        own = self.exact(rows_of(self.rows, rows)).astype(np.float64)
-        far = self.exact(rows_of(self.rows, ends)).astype(np.float64) - own
+        own = self.exact(rows_of(self.source, rows)).astype(np.float64)
+        far = self.exact(rows_of(self.source, ends)).astype(np.float64) - own
         radii = np.sqrt(np.einsum("bd,bd->b", far, far))
         equal = np.empty((len(rows), self.n), dtype=bool)
-        for which, values in blocks_of(self.rows, 8 * self.width, DIFFERENCE_BYTES):
+        for which, values in blocks_of(self.source, 8 * self.width, DIFFERENCE_BYTES):
             block = self.exact(values).astype(np.float64)
             for i in range(len(rows)):
                 step = block - own[i]
@@ -416,9 +393,3 @@ class RowPoints:
                 allowed = TIE * radii[i] + self.slack
                 equal[i, which] = np.abs(lengths - radii[i]) <= allowed
         return equal
-
-
-def _gathered(points: RowPoints, k: int) -> Gathered:
-    """Allocate the neighbours of all points, in compact types."""
-    index = np.dtype(np.int32 if points.n < 2**31 else np.int64)
-    return Gathered(points.n, k, points.rows.dtype, index)

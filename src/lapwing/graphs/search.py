@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -94,7 +95,7 @@ def sklearn_neighbors(X: Any, k: int, metric: Any, n_jobs: int | None) -> Neighb
     return neighbors_of(points, complete(points, found, k), 1.0, "sklearn")
 
 
-def neighbors_of(points: PointsWithTies, found: Nearest, recall: float, backend: str) -> Neighbors:
+def neighbors_of(points: SearchedPoints, found: Nearest, recall: float, backend: str) -> Neighbors:
     """Return the neighbours of all points by their distances."""
     return Neighbors(points.distances(found.lengths), found.indices, recall, backend, found.tied)
 
@@ -111,7 +112,7 @@ def _by_any_metric(X: Any, metric: Any, k: int, n_jobs: int | None) -> tuple[_Me
             "of X, or use another metric."
         )
     found = nearest_of(np.arange(n), candidates, distances.astype(np.float64), k, n)
-    return _Measured(X, search), found
+    return _Measured(X, metric, search), found
 
 
 def _candidates(points: Points, m: int, n_jobs: int | None) -> Array:
@@ -183,18 +184,41 @@ def _distance_of(metric: Callable[[Array, Array], float]) -> Callable[[Array, Ar
 
 
 @dataclass(frozen=True)
-class _Measured:
-    """Points with any metric, for the search for ties."""
+class SearchedPoints(ABC):
+    """Points and a metric, with a search for ties.
+
+    Attributes
+    ----------
+    source : ndarray, csr or Rows of shape (n, d)
+        Values of the points.
+    metric : str or callable
+    scale : float
+        Divisor of the values.
+    """
 
     source: Any
-    search: NearestNeighbors  # fitted to the points, with the metric
+    metric: Any
+    scale: float = field(default=1.0, kw_only=True)
 
     @property
     def n(self) -> int:
+        """Number of points."""
         return int(self.source.shape[0])
 
     def distances(self, lengths: Array) -> Array:
-        return lengths
+        """Convert lengths, for the cosine those between unit vectors, to distances."""
+        return lengths**2 / 2 if self.metric == "cosine" else lengths * self.scale
+
+    @abstractmethod
+    def as_far(self, rows: Array, ends: Array) -> Array:
+        """Return the mask (b, n) of the points as far from rows (b,) as the points `ends` (b,)."""
+
+
+@dataclass(frozen=True)
+class _Measured(SearchedPoints):
+    """Points with any metric of scikit-learn."""
+
+    search: NearestNeighbors  # fitted to the points
 
     def as_far(self, rows: Array, ends: Array) -> Array:
         ascending, points = self.search.kneighbors(self.source[rows], n_neighbors=self.n)
@@ -214,45 +238,31 @@ def brute_force(points: Points, rows: Array, k: int) -> Nearest:
 
 
 @dataclass(frozen=True)
-class Points:
+class Points(SearchedPoints):
     """Points prepared so that their neighbours are Euclidean.
+
+    The metric is one of `DIFFERENCE_METRICS`.
 
     Attributes
     ----------
-    search : ndarray or csr of shape (n, d)
-        Points for the search: centred for the Euclidean metric, scaled to unit length for the
-        cosine (|u - v|^2 / 2 = 1 - cos).
     source : ndarray or csr of shape (n, d)
         Points for lengths: the original ones for the Euclidean metric, so that centring does not
         round lengths; otherwise `search`.
-    metric : str
-        One of `DIFFERENCE_METRICS`.
-    scale : float
-        Divisor of both.
+    search : ndarray or csr of shape (n, d)
+        Points for the search: centred for the Euclidean metric, scaled to unit length for the
+        cosine (|u - v|^2 / 2 = 1 - cos).
     """
 
     search: Any
-    source: Any
-    metric: str
-    scale: float = 1.0
 
     @classmethod
     def prepare(cls, X: Any, metric: str) -> Points:
         """Prepare points X (n, d), dense or sparse."""
         if metric == "cosine":
             unit = unit_rows(X)
-            return cls(unit, unit, metric)
+            return cls(unit, metric, unit)
         X, scale = _squarable(X)
-        return cls(shifted(X, center_of(X)), X, metric, scale)
-
-    @property
-    def n(self) -> int:
-        """Number of points."""
-        return int(self.search.shape[0])
-
-    def distances(self, lengths: Array) -> Array:
-        """Convert Euclidean lengths between rows of `source` to distances of the points."""
-        return lengths**2 / 2 if self.metric == "cosine" else lengths * self.scale
+        return cls(X, metric, shifted(X, center_of(X)), scale=scale)
 
     def nearest(self, rows: Array, candidates: Array, k: int) -> Nearest:
         """Select the nearest k candidates, by length and then by index, and the ties of the others.
@@ -291,14 +301,13 @@ class Points:
         source = self.source.astype(np.float64)
         # Centred again, as the centred points are rounded in float32.
         search = source if self.search is self.source else shifted(source, center_of(source))
-        return Points(search, source, self.metric, self.scale)
+        return Points(source, self.metric, search, scale=self.scale)
 
     @cached_property
     def _squares(self) -> Array:
         return np.asarray(row_norms(self.search, squared=True))
 
     def as_far(self, rows: Array, ends: Array) -> Array:
-        """Return the mask (b, n) of the points as far from rows (b,) as the points `ends` (b,)."""
         if self.search.dtype != np.float64:
             return self._in_float64._as_far(rows, ends, self.slack)
         return self._as_far(rows, ends, self.slack)
@@ -404,14 +413,8 @@ class Nearest(NamedTuple):
 class Gathered:
     """Neighbours found for blocks of rows, in any order."""
 
-    def __init__(
-        self,
-        n: int,
-        k: int,
-        dtype: DTypeLike = np.float64,
-        index: DTypeLike = np.int64,
-    ) -> None:
-        self.lengths, self.indices = np.empty((n, k), dtype), np.empty((n, k), index)
+    def __init__(self, n: int, k: int, *, lengths: Any = np.float64, index: Any = np.int64) -> None:
+        self.lengths, self.indices = np.empty((n, k), lengths), np.empty((n, k), index)
         self.tied = [np.empty((0, 2), dtype=np.int64)]
         self.open = np.zeros(n, dtype=bool)
 
@@ -429,24 +432,6 @@ class Gathered:
         tied = np.concatenate(self.tied)
         tied = tied[np.argsort(tied[:, 0], kind="stable")]
         return Nearest(self.lengths, self.indices, tied, np.flatnonzero(self.open))
-
-
-class PointsWithTies(Protocol):
-    """Points that can be searched for ties."""
-
-    @property
-    def n(self) -> int:
-        """Number of points."""
-
-    @property
-    def source(self) -> Any:
-        """Values of the points (n, d), dense or sparse."""
-
-    def distances(self, lengths: Array) -> Array:
-        """Convert lengths to distances in the metric."""
-
-    def as_far(self, rows: Array, ends: Array) -> Array:
-        """Return the mask (b, n) of the points as far from rows (b,) as the points `ends` (b,)."""
 
 
 def nearest_of(
@@ -491,12 +476,12 @@ def nearest_of(
     return Nearest(lengths[:, :k], indices[:, :k], pairs, rows[more])
 
 
-def complete(points: PointsWithTies, found: Nearest, k: int) -> Nearest:
+def complete(points: SearchedPoints, found: Nearest, k: int) -> Nearest:
     """Search all points for ties of the rows that are `open`.
 
     Parameters
     ----------
-    points : PointsWithTies
+    points : SearchedPoints
     found : Nearest
         Neighbours of all points.
     k : int
