@@ -160,7 +160,7 @@ def faiss_approximate(
     scaled = _FaissPoints(points, code_width(points.search.shape[1]))
     _forecast(scaled, k)
     with faiss_threads(faiss, n_jobs):
-        search = _ListSearch.of(faiss, scaled, k, rng)
+        search = _ListSearch(faiss, scaled, k, rng)
         index, reading = tuned(
             search.fill,
             search.recall,
@@ -230,15 +230,11 @@ class _FaissPoints:
         return squared.astype(np.float64) * self.scale**2, candidates
 
 
-@dataclass(frozen=True, eq=False)
 class _ListSearch:
     """Search by inverted lists.
 
     Attributes
     ----------
-    faiss : module
-    scaled : _FaissPoints
-    k : int
     quantizer : faiss.IndexFlatL2
         Centres of the lists.
     training : ndarray
@@ -249,25 +245,15 @@ class _ListSearch:
         Their neighbours.
     """
 
-    faiss: Any
-    scaled: _FaissPoints
-    k: int
-    quantizer: Any
-    training: Array
-    sample: Array
-    truth: Nearest
-
-    @classmethod
-    def of(cls, faiss: Any, scaled: _FaissPoints, k: int, rng: Any) -> _ListSearch:
+    def __init__(self, faiss: Any, scaled: _FaissPoints, k: int, rng: Any) -> None:
         """Draw both samples, and train the centres of the lists."""
-        n = scaled.points.n
-        sample = np.sort(rng.choice(n, min(RECALL_SAMPLE, n), replace=False))
+        self.faiss, self.scaled, self.k, n = faiss, scaled, k, scaled.points.n
+        self.sample = np.sort(rng.choice(n, min(RECALL_SAMPLE, n), replace=False))
         n_lists, seed = count_of_lists(n), int(rng.randint(2**31 - 1))
-        training = scaled[np.sort(rng.choice(n, min(n, LIST_SIZE * n_lists), replace=False))]
-        quantizer = faiss.IndexFlatL2(scaled.width)
-        quantizer.add(centers_of_lists(faiss, training, n_lists, seed))
-        truth = brute_force(scaled.points, sample, k)
-        return cls(faiss, scaled, k, quantizer, training, sample, truth)
+        self.training = scaled[np.sort(rng.choice(n, min(n, LIST_SIZE * n_lists), replace=False))]
+        self.quantizer = faiss.IndexFlatL2(scaled.width)
+        self.quantizer.add(centers_of_lists(faiss, self.training, n_lists, seed))
+        self.truth = brute_force(scaled.points, self.sample, k)
 
     def fill(self, content: str) -> Any:
         """Return lists that contain the codes, bytes or values of all points."""

@@ -37,6 +37,7 @@ import logging
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -157,11 +158,43 @@ class _Products:
         return np.asarray(sum(self.over_rows(lambda rows: gram(A[rows], B[rows]))))
 
     def orthonormal(self, X: Array, locked: Array, done: int) -> Array:
-        _orthonormalize(self, X, self._null, locked[:, :done])
+        """Replace X by an orthonormal basis of its span, orthogonal to null and locked vectors.
+
+        Uses Cholesky of X'X twice, that is, matrix products only. Scaled X'X is well conditioned
+        after a filter, as its columns are close to Ritz vectors; if it is not, Householder QR is
+        used.
+        """
+        for _ in range(2):
+            self._project(X, locked[:, :done])
+            U = whitening(self.gram(X, X))
+            if U is None:
+                X[:] = sla.qr(X, mode="economic", check_finite=False)[0]
+            else:
+                self.over_rows(partial(_rotate, X, U.astype(X.dtype)))
         return X
 
+    def _project(self, X: Array, locked: Array) -> None:
+        """Project X to the complement of null and locked vectors, in place."""
+        on_null, on_locked = self._null.T @ X, self.gram(locked, X).astype(X.dtype)
+
+        def task(rows: slice) -> None:
+            X[rows] -= self._null[rows] @ on_null
+            if len(on_locked):
+                X[rows] -= locked[rows] @ on_locked
+
+        self.over_rows(task)
+
     def rayleigh_ritz(self, X: Array) -> tuple[Array, Array, Array]:
-        return *_rayleigh_ritz(self, X), X
+        """Compute Ritz values of the span of X and residuals; Ritz vectors overwrite X."""
+        Z = self.multiply(X)
+        s, U = ritz(self.gram(X, Z))
+        U, scale = U.astype(X.dtype), s.astype(X.dtype)
+
+        def task(rows: slice) -> Array:
+            _rotate(X, U, rows)
+            return residual_squares(X[rows], Z[rows] @ U, scale)
+
+        return s, np.sqrt(sum(self.over_rows(task))), X
 
     def allocate(self, k: int) -> Array:
         return np.empty((self._rows[-1].stop, k), dtype=self.dtype)
@@ -188,6 +221,10 @@ class _Products:
             self._each(_step(before, now, c, e))
             before, now = now, before
         return now
+
+
+def _rotate(X: Array, U: Array, rows: slice) -> None:
+    X[rows] = X[rows] @ U
 
 
 def _step(before: Array, now: Array, c: Any, e: Any) -> Callable[[slice, CSR], None]:
@@ -330,19 +367,6 @@ def filtered(
     return Ritz(values, locked, float(s[wanted]), residual, n_iter)
 
 
-def _rayleigh_ritz(L: _Products, X: Array) -> tuple[Array, Array]:
-    """Compute Ritz values of the span of X and residuals; Ritz vectors overwrite X."""
-    Z = L.multiply(X)
-    s, U = ritz(L.gram(X, Z))
-    U, scale = U.astype(X.dtype), s.astype(X.dtype)
-
-    def task(rows: slice) -> Array:
-        X[rows] = X[rows] @ U
-        return residual_squares(X[rows], Z[rows] @ U, scale)
-
-    return s, np.sqrt(sum(L.over_rows(task)))
-
-
 def gram(A: Any, B: Array) -> Array:
     """Compute A'B in float64, a few rows at a time, as casts would take twice the memory.
 
@@ -369,22 +393,6 @@ def residual_squares(X: Array, LX: Array, values: Array) -> Array:
     return np.asarray(np.einsum("ij,ij->j", LX, LX, dtype=np.float64))
 
 
-def _orthonormalize(L: _Products, X: Array, null: CSR, locked: Array) -> None:
-    """Replace X by an orthonormal basis of its span, orthogonal to null and locked vectors.
-
-    Uses Cholesky of X'X twice, that is, matrix products only. Scaled X'X is well conditioned after
-    a filter, as its columns are close to Ritz vectors; if it is not, Householder QR is used.
-    """
-    for _ in range(2):
-        on_null, on_locked = null.T @ X, L.gram(locked, X).astype(X.dtype)
-        _subtract(L, X, null, on_null, locked, on_locked)
-        U = whitening(L.gram(X, X))
-        if U is None:
-            X[:] = sla.qr(X, mode="economic", check_finite=False)[0]
-        else:
-            _rotate(L, X, U.astype(X.dtype))
-
-
 def whitening(G: Array) -> Array | None:
     """Compute U with orthonormal X U by Cholesky of G = X'X; None if G is numerically singular."""
     lengths = np.sqrt(np.diag(G))
@@ -394,25 +402,3 @@ def whitening(G: Array) -> Array | None:
         return None
     inverse = sla.solve_triangular(R, np.eye(len(R)), check_finite=False)
     return np.asarray(inverse / lengths[:, None])
-
-
-def _subtract(
-    L: _Products, X: Array, null: CSR, on_null: Array, locked: Array, on_locked: Array
-) -> None:
-    """Project X to the complement of null and locked vectors, in place."""
-
-    def task(rows: slice) -> None:
-        X[rows] -= null[rows] @ on_null
-        if len(on_locked):
-            X[rows] -= locked[rows] @ on_locked
-
-    L.over_rows(task)
-
-
-def _rotate(L: _Products, X: Array, U: Array) -> None:
-    """Replace X by X U, in place."""
-
-    def task(rows: slice) -> None:
-        X[rows] = X[rows] @ U
-
-    L.over_rows(task)

@@ -54,10 +54,24 @@ _ROWS = 2**18  # whose edge weights are computed at a time
 _HUBS = 1000  # mean number of neighbours of the ends of an edge
 
 
-class _Scalable:
-    """Base of powers of a Laplacian, with their multiples for objectives."""
+class PowerOperator(Protocol):
+    """Operator L^p, which `ScaledLaplacian` multiplies for an objective."""
 
-    def scaled(self: PowerOperator, gamma: float) -> ScaledLaplacian:
+    @property
+    def n_points(self) -> int:
+        """Number of points n."""
+
+    def apply(self, F: Array) -> Array:
+        """L^p F."""
+
+    def diagonal(self) -> Array:
+        """Approximate diagonal of L^p: that of L, to the power p."""
+
+    @property
+    def norm_bound(self) -> float:
+        """Upper bound of the norm of L^p."""
+
+    def scaled(self, gamma: float) -> ScaledLaplacian:
         """Return gamma L^p, the graph term of an objective.
 
         Parameters
@@ -74,7 +88,7 @@ class _Scalable:
 
 
 @dataclass(frozen=True, eq=False)
-class Laplacian(_Scalable):
+class Laplacian(PowerOperator):
     """Symmetric positive semi-definite operator L^p on the values of functions at n points.
 
     The power is applied by p sparse products and never formed, as L^p soon becomes dense (errata
@@ -300,24 +314,6 @@ def sparse_product(L: CSR, F: Array) -> Array:
     return out
 
 
-class PowerOperator(Protocol):
-    """Operator L^p that `ScaledLaplacian` multiplies by gamma."""
-
-    @property
-    def n_points(self) -> int:
-        """Number of points n."""
-
-    def apply(self, F: Array) -> Array:
-        """L^p F."""
-
-    def diagonal(self) -> Array:
-        """Approximate diagonal of L^p: that of L, to the power p."""
-
-    @property
-    def norm_bound(self) -> float:
-        """Upper bound of the norm of L^p."""
-
-
 @dataclass(frozen=True, eq=False)
 class ScaledLaplacian:
     """Operator gamma L^p on the values of functions at n points; also callable.
@@ -412,7 +408,7 @@ _ENTRY_BYTES = 12  # a float64 and a 32-bit index
 
 
 @dataclass(frozen=True, eq=False)
-class AnchorLaplacian(_Scalable):
+class AnchorLaplacian(PowerOperator):
     """L^p = (I - Z Lambda^-1 Z')^p on the values of functions at n points, never formed.
 
     Attributes
