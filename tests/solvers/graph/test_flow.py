@@ -54,14 +54,17 @@ def test_shares_are_averaged_over_candidates_by_likelihood() -> None:
     for seed in range(3):
         problem, _ = blob_problem(gap=1.0, seed=seed, labels=3)
         left_out = count_left_out(problem)
-        begun, _ = flow_module._candidates(problem, left_out)
+        begun, scales, _ = flow_module._candidates(problem, left_out)
         candidates, nats = flow_module._likeliest_split(problem, begun, left_out)
+        best = int(np.argmin(nats))
+        candidates[best], nats[best] = flow_module._released(
+            problem, candidates[best], nats[best], scales, left_out
+        )
         ends = [each.path for each in candidates]
         expected = [negative_log_evidence(problem, end.codes, left_out) for end in ends]
         expected += 0.05 * np.array([each.handicap > 0 for each in candidates])  # Poisson learning
         assert_allclose(nats, expected)
         partition = flow(problem)
-        best = int(np.argmin(nats))
         assert_array_equal(partition.codes, ends[best].codes)
         likelihoods = np.exp(nats.min() - nats)
         parts = [diffused(problem, end.codes, 10) for end in ends]
@@ -86,7 +89,7 @@ def test_descents_with_the_same_partition_continue_as_one(
 ) -> None:
     problem, codes = blob_problem(gap=9.0, labels=labels)
     monkeypatch.setattr(flow_module, "_SAME", same)
-    found, _ = flow_module._candidates(problem, count_left_out(problem))
+    found, *_ = flow_module._candidates(problem, count_left_out(problem))
     assert len(found) == n_descents + (labels > 1)  # and the volumes of harmonic functions
     for each in found:
         assert_array_equal(each.path.codes, codes)
@@ -99,13 +102,11 @@ def test_two_classes_have_a_candidate_by_left_out_labels(
     problem, _ = blob_problem(sizes, gap=3.0, labels=2)
     left_out = LeftOut(np.array([[12.0, 8.0], [0.0, 20.0]]), np.array([0.5, 0.5]), 0)
     monkeypatch.setattr(flow_module, "_SAME", -1.0)
-    found, _ = flow_module._candidates(problem, left_out)
+    found, *_ = flow_module._candidates(problem, left_out)
     assert len(found) == n_candidates
     if len(sizes) == 2:
-        assert_allclose(
-            found[-1].problem.prior, nearest_to_prior(left_out, problem.prior), atol=1 / 80
-        )
-        assert_allclose(np.bincount(found[-1].path.codes) / 80, found[-1].problem.prior)
+        volumes = np.bincount(found[-1].path.codes) / 80
+        assert_allclose(volumes, nearest_to_prior(left_out, problem.prior), atol=1 / 80)
 
 
 def test_only_the_likeliest_candidates_are_split(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -149,6 +150,26 @@ def test_only_the_likeliest_candidates_are_split(monkeypatch: pytest.MonkeyPatch
     assert int(np.argmin(against)) == 1
 
 
+@pytest.mark.parametrize("seed", [0, 1])
+def test_volumes_are_estimated_again_while_the_evidence_increases(seed: int) -> None:
+    sizes = (50, 30, 40)
+    problem, codes = blob_problem(sizes, gap=4.0, seed=seed)
+    left_out = count_left_out(problem)
+    _, scales, _ = flow_module._candidates(problem, left_out)
+    equal = walk_down(replace(problem, exact=True), problem.whole(codes))
+    wrong = Candidate(problem, replace(equal, n_iter=0))
+    against = negative_log_evidence(problem, equal.codes, left_out)
+    found, nats = flow_module._released(problem, wrong, against, scales, left_out)
+    assert_allclose(np.bincount(found.path.codes), sizes, atol=3)
+    assert_allclose(nats, negative_log_evidence(problem, found.path.codes, left_out))
+    assert nats < against - 0.5
+    assert found.path.n_iter > 0
+    kept, same = flow_module._released(problem, found, nats, scales, left_out)
+    assert_array_equal(kept.path.codes, found.path.codes)
+    assert same == nats
+    assert kept.path.n_iter > found.path.n_iter  # rejected descents are counted, too
+
+
 def test_estimates_unknown_volumes() -> None:
     sizes = (90, 20, 40)
     problem, _ = blob_problem(sizes, gap=6.0)
@@ -175,7 +196,7 @@ def test_candidate_volumes_have_room_for_an_unlabelled_point() -> None:
     problem = graph_problem(W, {0: 0, 1: 0, 6: 1, 7: 1, 8: 1}, 2)
     harmonic = laplace(problem).codes
     assert_array_equal(harmonic, np.repeat([0, 1], [6, 3]))
-    assert flow_module._volumes_of(problem, harmonic)[1] > 3 / 9
+    assert flow_module._held(problem, harmonic).prior[1] > 3 / 9
 
 
 def test_answer_is_independent_of_the_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:

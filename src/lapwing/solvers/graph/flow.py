@@ -29,6 +29,10 @@ Most of the time of a refinement is spent on splits of pairs of classes. Candida
 refined without splits first. Pairs are then split in the candidates whose evidence is close to the
 best, until all of these have been split. A split that lowers the evidence, as more labels
 contradict it, is rejected.
+
+A descent that confuses two classes ends at wrong volumes, and a split does not change them. The
+volumes of the selected candidate are therefore estimated again, by a descent from its partition and
+a refinement, as long as its evidence increases.
 """
 
 from __future__ import annotations
@@ -64,7 +68,6 @@ from lapwing.solvers.graph.linear import (
 from lapwing.solvers.graph.partition import Partition, PriorEvidence, side_by_side
 from lapwing.solvers.graph.refine import (
     SMOOTH,
-    STEPS,
     Path,
     diffused,
     partition_of,
@@ -104,10 +107,9 @@ class Candidate:
     Attributes
     ----------
     problem : VolumeProblem
-        Problem with the volumes of the cut as the prior.
+        Problem with the prior of the descent to its volumes.
     path : Path
-        Its refinement. `n_iter` counts the products of splits only: those of the search for
-        candidates are counted together.
+        Its refinement. `n_iter` does not count the products before the choice of a candidate.
     handicap : float
         Nats added to the evidence against the candidate.
     """
@@ -122,10 +124,14 @@ def flow(problem: VolumeProblem) -> Partition:
     left_out = count_left_out(problem)
     if problem.exact:
         return _at_known_volumes(problem, left_out)
-    begun, spent = _candidates(problem, left_out)
+    begun, scales, spent = _candidates(problem, left_out)
     candidates, nats = _likeliest_split(problem, begun, left_out)
+    best = int(np.argmin(nats))
+    candidates[best], nats[best] = _released(
+        problem, candidates[best], float(nats[best]), scales, left_out
+    )
     smooth, shares = _averaged(problem, candidates, nats)
-    found = partition_of(problem, candidates[int(np.argmin(nats))].path, smooth, shares)
+    found = partition_of(problem, candidates[best].path, smooth, shares)
     spent += left_out.n_iter + sum(each.path.n_iter + SMOOTH for each in candidates)
     in_doubt = _in_doubt(problem, [each.path.codes for each in candidates], nats)
     return replace(found, n_iter=spent, left_out=left_out.counts, in_doubt=in_doubt)
@@ -158,7 +164,7 @@ def _likeliest_split(
     waiting = set(range(len(found)))
     while near := [k for k in sorted(waiting) if nats[k] < nats.min() + _AS_LIKELY]:
         waiting -= set(near)
-        jobs = [partial(split, found[k].problem, found[k].path) for k in near]
+        jobs = [partial(split, _held(problem, found[k].path.codes), found[k].path) for k in near]
         for k, end in zip(near, side_by_side(problem, jobs), strict=True):
             after = against(replace(found[k], path=end))
             accepted = after < nats[k]
@@ -166,6 +172,33 @@ def _likeliest_split(
             found[k] = replace(found[k], path=path)
             nats[k] = min(nats[k], after)
     return found, nats
+
+
+def _released(
+    problem: VolumeProblem,
+    candidate: Candidate,
+    nats: float,
+    scales: Sequence[Scale],
+    left_out: LeftOut,
+) -> tuple[Candidate, float]:
+    """Estimate the volumes of a candidate again, as long as its evidence increases.
+
+    Returns
+    -------
+    candidate : Candidate
+    nats : float
+        Evidence against it.
+    """
+    while True:
+        before = candidate.path
+        (again,) = _by_descents(candidate.problem, [before.codes], scales, candidate.handicap)
+        after = again.handicap + negative_log_evidence(problem, again.path.codes, left_out)
+        spent = before.n_iter + again.path.n_iter
+        if not after < nats:
+            return replace(candidate, path=replace(before, n_iter=spent)), nats
+        candidate, nats = replace(again, path=replace(again.path, n_iter=spent)), after
+        if problem.differing(again.path.codes, before.codes) < _STILL:
+            return candidate, nats
 
 
 def _at_known_volumes(problem: VolumeProblem, left_out: LeftOut) -> Partition:
@@ -240,12 +273,16 @@ def _at_free_volumes(problem: VolumeProblem) -> tuple[Array, int]:
     return _codes_of(problem, reached.shares), spent + reached.n_iter
 
 
-def _candidates(problem: VolumeProblem, left_out: LeftOut) -> tuple[list[Candidate], int]:
+def _candidates(
+    problem: VolumeProblem, left_out: LeftOut
+) -> tuple[list[Candidate], list[Scale], int]:
     """Compute the candidates for unknown volumes; see the module docstring.
 
     Returns
     -------
     candidates : list of Candidate
+    scales : list of Scale
+        Of the descents.
     n_iter : int
         Products with the graph.
     """
@@ -261,9 +298,9 @@ def _candidates(problem: VolumeProblem, left_out: LeftOut) -> tuple[list[Candida
     )
     nearby = first_codes(poisson, reach)
     del reach
-    jobs: list[Callable[[], tuple[list[Candidate], int]]] = [
+    jobs = [
         partial(_by_descents, problem, [centred, codes], scales),
-        partial(_by_descents, poisson, [nearby], scales, handicap=_HANDICAP),
+        partial(_by_descents, poisson, [nearby], scales, _HANDICAP),
     ]
     # With one label per class harmonic functions are spikes, whose volumes are meaningless.
     if left_out.counts.any():
@@ -273,12 +310,10 @@ def _candidates(problem: VolumeProblem, left_out: LeftOut) -> tuple[list[Candida
         if problem.n_classes == 2:
             nearest = nearest_to_prior(left_out, problem.prior)
             partitions.append(share_out(problem.with_prior(nearest, exact=True), harmonics))
-        jobs += [partial(_of_harmonic, problem, each, harmonics) for each in partitions]
-    done = side_by_side(problem, jobs)
-    found = [candidate for some, _ in done for candidate in some]
-    spent += more + sum(n_iter for _, n_iter in done)
-    spent += sum(candidate.path.n_iter for candidate in found)
-    return [replace(each, path=replace(each.path, n_iter=0)) for each in found], spent
+        jobs.append(partial(_by_volumes, problem, partitions, harmonics))
+    found = [candidate for some in side_by_side(problem, jobs) for candidate in some]
+    spent += more + sum(candidate.path.n_iter for candidate in found)
+    return [replace(each, path=replace(each.path, n_iter=0)) for each in found], scales, spent
 
 
 def _from_poisson(problem: VolumeProblem) -> tuple[Array, Array, list[Scale], int]:
@@ -300,47 +335,55 @@ def _by_descents(
     problem: VolumeProblem,
     starts: Sequence[Array],
     scales: Sequence[Scale],
-    *,
     handicap: float = 0.0,
-) -> tuple[list[Candidate], int]:
-    """Find volumes by descents, and refine the cut at these volumes.
+) -> list[Candidate]:
+    """Find volumes by descents from partitions, and refine the cut at these volumes.
 
     Those that reach the same partition at the coarsest scale, which takes more than half of the
-    time, continue as one. Also returns the products of the descents.
+    time, continue as one.
     """
     points: list[Descent] = []
-    reached: list[Array] = []
-    spent = 0
     for start in starts:
         point = Descent.of(problem.whole(start))
         point = descend(problem, point, scales[:1], _SOFTNESS[:1])
-        codes, spent = _codes_of(problem, point.shares), spent + point.n_iter
-        if all(problem.differing(codes, other) > _SAME for other in reached):
-            points.append(replace(point, n_iter=0))
-            reached.append(codes)
+        if points and _same(problem, point, points[-1]):
+            points[-1] = replace(points[-1], n_iter=points[-1].n_iter + point.n_iter)
+        else:
+            points.append(point)
     candidates = []
     while points:
         point = descend(problem, points.pop(0), scales[1:], _SOFTNESS[1:])
-        codes, spent = _codes_of(problem, point.shares), spent + point.n_iter
+        codes, spent = _codes_of(problem, point.shares), point.n_iter
         del point
-        found = _at_volumes(problem, codes, problem.whole(codes), _WALKS)
-        candidates.append(replace(found, handicap=handicap))
-    return candidates, spent
+        path = walk_down(_held(problem, codes), problem.whole(codes), _WALKS)
+        path = replace(path, n_iter=path.n_iter + spent)
+        candidates.append(Candidate(problem, path, handicap))
+    return candidates
 
 
-def _at_volumes(
-    problem: VolumeProblem, codes: Array, scores: Array, steps: tuple[int, ...]
-) -> Candidate:
-    """Refine the cut at the volumes of a partition without splits."""
-    held = problem.with_prior(_volumes_of(problem, codes), exact=True)
-    return Candidate(held, walk_down(held, scores, steps))
+def _by_volumes(
+    problem: VolumeProblem, partitions: Sequence[Array], scores: Array
+) -> list[Candidate]:
+    """Refine the cut from scores at the volumes of partitions."""
+    problems = [_held(problem, codes) for codes in partitions]
+    return [Candidate(problem, walk_down(each, scores)) for each in problems]
 
 
-def _of_harmonic(
-    problem: VolumeProblem, codes: Array, harmonics: Array
-) -> tuple[list[Candidate], int]:
-    """Refine the cut from harmonic functions at the volumes of a partition."""
-    return [_at_volumes(problem, codes, harmonics, STEPS)], 0
+def _same(problem: VolumeProblem, one: Descent, other: Descent) -> bool:
+    """Return whether two descents have reached the same partition."""
+    codes = (_codes_of(problem, each.shares) for each in (one, other))
+    return problem.differing(*codes) <= _SAME
+
+
+def _held(problem: VolumeProblem, codes: Array) -> VolumeProblem:
+    """Return the problem with the volumes of a partition, at least one free point in each class."""
+    free, sizes = problem.free, problem.sizes
+    held = np.bincount(problem.codes, sizes[problem.index], problem.n_classes)
+    parts = np.bincount(codes[free], sizes[free], problem.n_classes)
+    if len(free):
+        parts = np.where(held > 0, np.maximum(parts, sizes.min()), parts)
+        parts *= sizes[free].sum() / parts.sum()
+    return problem.with_prior((held + parts) / sizes.sum(), exact=True)
 
 
 def _codes_of(problem: VolumeProblem, shares: Array) -> Array:
@@ -348,17 +391,6 @@ def _codes_of(problem: VolumeProblem, shares: Array) -> Array:
     codes = shares.argmax(axis=1)
     codes[problem.index] = problem.codes
     return np.asarray(codes)
-
-
-def _volumes_of(problem: VolumeProblem, codes: Array) -> Array:
-    """Compute the volumes of a partition, with at least one unlabelled point in each class."""
-    free, sizes = problem.free, problem.sizes
-    held = np.bincount(problem.codes, sizes[problem.index], problem.n_classes)
-    parts = np.bincount(codes[free], sizes[free], problem.n_classes)
-    if len(free):
-        parts = np.where(held > 0, np.maximum(parts, sizes.min()), parts)
-        parts *= sizes[free].sum() / parts.sum()
-    return np.asarray((held + parts) / sizes.sum())
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,7 +22,7 @@ _CACHED = 250_000  # entries of the shares: fewer fit into the cache in any orde
 # volumes and 18 for unknown ones (12 classes), and 9 in blocks of columns (100 classes).
 _ALONE, _OF_SYSTEMS, _BESIDE = 14, 6, 6
 # Partitions that are compared, and the maximum number of jobs in threads.
-_KNOWN, _UNKNOWN, _TWO_UNKNOWN = (2, 2), (5, 3), (6, 4)
+_KNOWN, _UNKNOWN, _TWO_UNKNOWN = (2, 2), (5, 3), (6, 3)
 _GRAPHS = 3  # W with its diagonal, a multiple of it, and D^-1 W
 
 
