@@ -157,7 +157,7 @@ def test_normal_matrix_of_float32_is_summed_in_float64(container):
 
 @pytest.mark.parametrize("n_threads", [1, 3])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_shared_rows_multiply_as_the_matrix(
+def test_sparse_products_in_threads_are_those_of_scipy(
     n_threads: int, dtype: type, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(linalg, "available_threads", lambda: n_threads)
@@ -165,11 +165,9 @@ def test_shared_rows_multiply_as_the_matrix(
     dense = rng.normal(size=(40, 30)) * (rng.random((40, 30)) < 0.2)
     dense[7:9] = 0
     matrix = sp.csr_array(dense.astype(dtype))
-    F = rng.normal(size=(30, 4)).astype(dtype)
-    shared = linalg.SharedRows(matrix)
-    small = shared @ F
-    monkeypatch.setattr(linalg, "_SHARED_WORK", 1)
-    wide = shared @ F
-    assert wide.dtype == small.dtype == dtype
-    np.testing.assert_array_equal(wide, matrix @ F)
-    np.testing.assert_array_equal(small, matrix @ F)
+    for F in (rng.normal(size=(30, 4)), rng.normal(size=30).astype(dtype)):
+        for work in (1e9, 1):
+            monkeypatch.setattr(linalg, "_SHARED_WORK", work)
+            found = linalg.sparse_product(matrix, F)
+            assert found.dtype == np.result_type(dtype, F.dtype)
+            np.testing.assert_array_equal(found, matrix @ F)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from itertools import islice
 from typing import Any, TypeAlias
@@ -11,7 +12,7 @@ import scipy.linalg as sla
 import scipy.sparse as sp
 from sklearn.utils.sparsefuncs import mean_variance_axis, min_max_axis
 
-from lapwing._arrays import Array, Matrix, SparseMatrix, even_blocks, is_sparse, row_blocks
+from lapwing._arrays import Array, Matrix, even_blocks, is_sparse, row_blocks
 from lapwing._host.threads import available_threads, share, single_blas_thread
 from lapwing._rows import PointData, is_rows, moments_of, rows_of
 
@@ -67,34 +68,22 @@ def consecutive_rows(matrix: Any, rows: slice) -> Any:
     return sp.csr_array(part, shape=(len(indptr) - 1, matrix.shape[1]))
 
 
-class SharedRows:
-    """Products with a CSR matrix in threads, whose rows are divided into blocks once.
+def sparse_product(A: Any, F: Array) -> Array:
+    """Compute A F for a CSR matrix, in threads if that is faster; SciPy uses one core.
 
-    SciPy's products release the GIL but use one core. The sum of a row is computed by one thread,
-    so that results do not depend on the number of threads.
-
-    Parameters
-    ----------
-    matrix : csr of shape (n, m)
+    The sum of a row is computed by one thread, so that results do not depend on the number of
+    threads.
     """
+    n_threads = available_threads() if A.nnz * math.prod(F.shape[1:]) >= _SHARED_WORK else 1
+    if n_threads == 1:
+        return np.asarray(A @ F)
+    out = np.empty((A.shape[0], *F.shape[1:]), dtype=np.result_type(A.dtype, F.dtype))
 
-    def __init__(self, matrix: SparseMatrix) -> None:
-        self._matrix, self._n_threads = matrix, available_threads()
-        self._rows = even_blocks(matrix.indptr, self._n_threads)
-        self._parts = [consecutive_rows(matrix, rows) for rows in self._rows]
+    def multiply(rows: slice) -> None:
+        out[rows] = consecutive_rows(A, rows) @ F
 
-    def __matmul__(self, F: Array) -> Array:
-        """Compute the product (n, c) with F (m, c)."""
-        if self._matrix.nnz * F.shape[1] < _SHARED_WORK:
-            return np.asarray(self._matrix @ F)
-        shape = (self._matrix.shape[0], F.shape[1])
-        out = np.empty(shape, dtype=np.result_type(self._matrix.dtype, F.dtype))
-
-        def multiply(rows: slice, part: Any) -> None:
-            out[rows] = part @ F
-
-        share(self._n_threads, multiply, self._rows, self._parts)
-        return out
+    share(n_threads, multiply, even_blocks(A.indptr, n_threads))
+    return out
 
 
 def scaled_columns(block: Array, factors: Array, out: Array | None = None) -> Array:

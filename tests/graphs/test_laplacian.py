@@ -13,7 +13,8 @@ from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse.csgraph import laplacian as scipy_laplacian
 
-from lapwing.graphs import AnchorLaplacian, KNNGraph, Laplacian, build_laplacian, laplacian
+from lapwing import linalg
+from lapwing.graphs import AnchorLaplacian, KNNGraph, Laplacian, build_laplacian
 from tests.helpers.data import gaussian_points
 
 
@@ -122,8 +123,8 @@ def test_threads_change_nothing(
     for F in (gaussian_points(40, 30).astype(dtype), gaussian_points(40, 1).astype(dtype)):
         expected = L.apply(F)
         with monkeypatch.context() as patch:
-            patch.setattr(laplacian, "_THREADED_WORK", 0)
-            patch.setattr(laplacian, "available_threads", lambda: n_threads)
+            patch.setattr(linalg, "_SHARED_WORK", 0)
+            patch.setattr(linalg, "available_threads", lambda: n_threads)
             out = L.apply(F)
             vector = L.apply(F[:, 0])
         assert out.dtype == dtype

@@ -22,7 +22,8 @@ from scipy.sparse.csgraph import connected_components
 
 from lapwing._arrays import Array, is_sparse
 from lapwing.graphs.base import CSR
-from lapwing.graphs.laplacian import Laplacian, near_order, sparse_product
+from lapwing.graphs.laplacian import Laplacian, near_order
+from lapwing.linalg import sparse_product
 
 Apply: TypeAlias = Callable[[Array], Array]
 

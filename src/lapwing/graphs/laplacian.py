@@ -32,9 +32,8 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from scipy.sparse.csgraph import connected_components, reverse_cuthill_mckee
 
-from lapwing._arrays import Array, even_blocks, row_blocks
+from lapwing._arrays import Array, row_blocks
 from lapwing._host.memory import require_memory
-from lapwing._host.threads import available_threads, share
 from lapwing.graphs.base import (
     CSR,
     check_affinity,
@@ -43,11 +42,7 @@ from lapwing.graphs.base import (
     check_values,
     tidy,
 )
-from lapwing.linalg import consecutive_rows
-
-# Multiplications of a sparse product that takes some 3 ms, or half of it with two threads: dividing
-# the rows and starting the threads take 0.2 ms.
-_THREADED_WORK = 5_000_000
+from lapwing.linalg import sparse_product
 
 _ROWS = 2**18  # whose edge weights are computed at a time
 
@@ -297,21 +292,6 @@ def normalized_weights(
         # nothing overflows, unlike w * (1/sqrt(d_i) 1/sqrt(d_j)) for tiny degrees.
         data[edges] = W.data[edges].astype(np.float64) / np.maximum(a, b) / np.minimum(a, b)
     return cast("CSR", sp.csr_array((data, W.indices, W.indptr), shape=W.shape))
-
-
-def sparse_product(L: CSR, F: Array) -> Array:
-    """Compute L F, in threads if F is wide: SciPy's kernels release the GIL but use one core."""
-    columns = F.shape[1] if F.ndim == 2 else 1
-    n_threads = available_threads() if L.nnz * columns >= _THREADED_WORK else 1
-    if n_threads == 1:
-        return np.asarray(L @ F)
-    out = np.empty(F.shape, dtype=F.dtype)
-
-    def multiply(rows: slice) -> None:
-        out[rows] = consecutive_rows(L, rows) @ F
-
-    share(n_threads, multiply, even_blocks(L.indptr, n_threads))
-    return out
 
 
 @dataclass(frozen=True, eq=False)
