@@ -57,11 +57,6 @@ class _Certified(NamedTuple):
     state: State
     gap: float
 
-    @classmethod
-    def of(cls, state: State, gap: float, value: float) -> _Certified:
-        """Divide a gap by the objective; where rounding makes it negative, take its size."""
-        return cls(state, abs(gap) / value if value > 0 else abs(gap))
-
 
 def _by_columns(
     objective: Objective,
@@ -120,7 +115,7 @@ def _column(objective: Objective, tol: float) -> tuple[_Certified, bool]:
         scores = objective.labeled(state.values)
         slopes = loss.updated(objective.targets, scores)
         seen, _ = loss.nearest(objective.targets, scores)
-        found = _certified(objective, state, slopes, seen)
+        found = _certified(objective, -slopes / 2, state.intercept, seen)
         stalled = 0 if found.gap < best.gap else stalled + 1
         best = found if found.gap < best.gap else best
         if best.gap <= tol or stalled == _MAX_STALLED:
@@ -130,15 +125,19 @@ def _column(objective: Objective, tol: float) -> tuple[_Certified, bool]:
     return best, False
 
 
-def _certified(objective: Objective, state: State, slopes: Array, seen: Array) -> _Certified:
-    """Return the function of given dual variables, with its duality gap."""
-    made = objective.state(objective.scatter(-slopes / 2), state.intercept)
-    y, w, f = objective.targets, objective.weights[:, None], objective.labeled(made.values)
-    rise = w * (objective.loss.value(y, f) - objective.loss.value(y, seen))
-    gap = float((rise - slopes / 2 * (f - seen)).sum())
+def _certified(objective: Objective, beta: Array, intercept: Array, kinks: Array) -> _Certified:
+    """Return the function of dual variables (l, 1), with its relative duality gap.
+
+    `kinks` (l, 1) are scores z at which -2 beta are slopes of the losses; see the module docstring.
+    """
+    state = objective.state(objective.scatter(beta), intercept)
+    y, w, f = objective.targets, objective.weights[:, None], objective.labeled(state.values)
+    rise = w * (objective.loss.value(y, f) - objective.loss.value(y, kinks))
+    gap = float((rise + beta * (f - kinks)).sum())
     if objective.fit_intercept:  # sum beta = 0 is the dual's constraint
-        gap += float(abs(slopes.sum() / 2 * made.intercept[0]))
-    return _Certified.of(made, gap, float(objective.value(made)[0]))
+        gap += abs(float(beta.sum() * intercept[0]))
+    value = float(objective.value(state)[0])
+    return _Certified(state, abs(gap) / value if value > 0 else abs(gap))  # < 0 by rounding
 
 
 def _penalty(objective: Objective) -> float:
@@ -150,13 +149,11 @@ def _penalty(objective: Objective) -> float:
 class _MachineDual(NamedTuple):
     """Dual of a loss, and the scikit-learn estimator (libsvm) that solves it.
 
-    The dual of a column is max gain(y, beta) - 1/2 beta' T beta over |beta_i| <= w_i / 2 (with the
-    sign of y for the hinge); if |beta_i| is strictly between 0 and the bound, the score is at a
-    kink of the loss.
+    The dual variables of a column are bounded, |beta_i| <= w_i / 2 (with the sign of y for the
+    hinge); if |beta_i| is strictly between 0 and the bound, the score is at a kink of the loss.
     """
 
     machine: Callable[[float], Any]
-    gain: Callable[[Array, Array], float]
     kink: Callable[[Array, Array], Array]
     kink_at_zero: bool = False  # if epsilon is 0, scores are at the kink for beta_i = 0 as well
 
@@ -167,7 +164,6 @@ def solve_hinge(objective: Objective, settings: ManifoldSettings) -> ManifoldRes
         objective,
         _MachineDual(
             machine=lambda tol: SVC(C=_C, kernel="precomputed", tol=tol, max_iter=_MAX_STEPS),
-            gain=lambda y, beta: float(y @ beta),
             kink=lambda y, beta: y,
         ),
         settings,
@@ -183,7 +179,6 @@ def solve_tube(objective: Objective, settings: ManifoldSettings) -> ManifoldResu
             machine=lambda tol: SVR(
                 C=_C, kernel="precomputed", epsilon=epsilon, tol=tol, max_iter=_MAX_STEPS
             ),
-            gain=lambda y, beta: float(y @ beta - epsilon * np.abs(beta).sum()),
             kink=lambda y, beta: y - epsilon * np.sign(beta),
             kink_at_zero=epsilon == 0,
         ),
@@ -206,10 +201,8 @@ def _by_machine(
     y = column.targets[:, 0]
 
     def certified(beta: Array, intercept: float) -> _Certified:
-        state = column.state(column.scatter(beta[:, None]), np.array([intercept]))
-        value = float(column.value(state)[0])
-        bound = dual.gain(y, beta) - float(beta @ T @ beta) / 2
-        return _Certified.of(state, value - bound, value)
+        kinks = dual.kink(y, beta)[:, None]
+        return _certified(column, beta[:, None], np.array([intercept]), kinks)
 
     rough, b, finished = _fit(column, dual.machine(tol), T, y)
     # libsvm's tolerance is not a duality gap, and the polished solution is not always better.
