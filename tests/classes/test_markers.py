@@ -60,7 +60,7 @@ READ: dict[str, tuple[Any, Any, list[Any], tuple[Any, ...]]] = {
     "the number -1 between texts": (["b", -1, "a"], "auto", ["b", None, "a"], (-1,)),
     "NaN between texts": (objects("b", NAN, "a"), "auto", ["b", None, "a"], (None,)),
     "every missing value": (
-        objects("b", None, NAN, pd.NA, pd.NaT, np.datetime64("NaT"), np.float32(NAN), "a"),
+        objects("b", None, NAN, pd.NA, pd.NaT, np.datetime64("NaT"), Decimal("NaN"), "a"),
         "auto",
         ["b", *[None] * 6, "a"],
         (None,),
@@ -183,6 +183,7 @@ def test_a_table_of_one_column_is_read_with_a_warning(column: Any) -> None:
         ([True, -1], "auto", [False, True], [True, False]),
         ([0, 9, -1], 9, [-1, 0], [True, False, True]),
         ([0, 1, -1], None, [-1, 0, 1], [True, True, True]),
+        ([], "auto", [0, 1], []),
         (pl.Series([0, None, -1]), "auto", [0, 1], [True, False, False]),
     ],
 )
@@ -279,6 +280,7 @@ REFUSED: dict[str, tuple[Any, Any, str]] = {
     "texts and numbers": (["a", 1, None], "auto", MIXED.format("number, str")),
     "booleans and numbers": ([True, 0, 2], -1, MIXED.format("bool, number")),
     "tuples": (objects((1,), (2,)), -1, r"Unknown label type: .*type tuple; use numbers, strings"),
+    "NumPy dates": (objects(*np.array(["2020", "2021"], "M8[ns]")), None, r".*type datetime64"),
     "decimals": ([Decimal(1), Decimal(2)], -1, r"Unknown label type: .*type Decimal"),
     "fractions": (
         [0.5, 1.25],
@@ -459,6 +461,7 @@ def test_suspect_labels_are_reported(
         ([*SPARE_NAMES[:19], None], "auto"),  # one label each of few classes
         ([*SPARE_NAMES * 2, None], "auto"),  # half of the labels
         ([*range(1, 31), None], "auto"),  # numbers have checks of their own
+        (np.array([*range(1, 31), NAN]), "auto"),
     ],
 )  # fmt: skip
 def test_usual_labels_are_not_reported(y: Any, marker: Any) -> None:

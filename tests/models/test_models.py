@@ -524,6 +524,7 @@ DAMAGED_MODELS: dict[str, list[Callable[[], bytes]]] = {
     "but not a model file of lapwing": [
         lambda: packed(np.savez, X=X),
         lambda: skops.io.dumps(StandardScaler().fit(X)),
+        lambda: rewritten(lambda known: known.pop("schema.json")),
     ],
     "cut or damaged": [
         lambda: b"P",
@@ -707,6 +708,8 @@ def test_rejects_files_larger_than_the_memory(
     monkeypatch.setenv("LAPWING_MEMORY_LIMIT", "100k")
     assert "are available" in refusal(tmp_path, sound())
     monkeypatch.setenv("LAPWING_MEMORY_LIMIT", "10m")
+    blank = with_member("lapwing.json", b" " * 2**20)  # refused before it is read
+    assert "are available" in refusal(tmp_path, blank)
     (tmp_path / "m").write_bytes(sound())
     load_model(tmp_path / "m")
 

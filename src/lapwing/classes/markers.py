@@ -175,7 +175,7 @@ def unlabeled_among(y: Array, marker: object, classes: Array) -> Array:
     if not is_auto(marker):
         return unlabeled_mask(y, marker)
     missing = missing_mask(y)
-    if any(kind_of(label) == "number" and label == -1 for label in classes.tolist()):
+    if -1 in classes.tolist():
         return missing
     return np.asarray(missing | unlabeled_mask(y, -1))
 
@@ -196,7 +196,7 @@ def unlabeled_mask(y: Array, marker: object) -> Array:
     if is_missing(marker):
         return missing_mask(y)
     # True == 1 in Python: a label equals the marker only if it has the same kind.
-    kind = kind_of(plain(marker))
+    kind = kind_of(marker)
     if y.dtype.kind == "O":
         return np.fromiter(
             (kind_of(value) == kind and bool(value == marker) for value in y),
