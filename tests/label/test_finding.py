@@ -45,9 +45,9 @@ def test_filters_agree_with_a_loop_over_the_rows() -> None:
             "labelled": lambda row: row["given"] is not None,
             "unlabelled": lambda row: row["given"] is None,
             "sure": lambda row: row["given"] is None and row["confidence"] >= 0.9,
-            "doubtful": lambda row: row["given"] is None and row["confidence"] < 0.9,
+            "uncertain": lambda row: row["given"] is None and row["confidence"] < 0.9,
             "suggested": lambda row: row["row"] in found._queued,
-            "doubted": lambda row: row["row"] == wrong,
+            "suspicious": lambda row: row["row"] == wrong,
             "flagged": lambda row: row["row"] in (3, 30),
             "skipped": lambda row: row["row"] == 40,
         }
@@ -69,7 +69,7 @@ def test_filters_agree_with_a_loop_over_the_rows() -> None:
 
 
 @pytest.mark.parametrize(
-    ("query", "told"),
+    ("query", "message"),
     [
         (Query(" "), "Type some words"),
         (Query(label="none"), "There is no class 'none'"),
@@ -77,8 +77,8 @@ def test_filters_agree_with_a_loop_over_the_rows() -> None:
         (Query(state="odd"), "There is no kind of rows 'odd'. Use one of labelled, unlabelled, "),
     ],
 )
-def test_rejects_invalid_queries(query: Query, told: str) -> None:
-    with labels_only(X, classes=CLASSES) as found, pytest.raises(RequestError, match=told):
+def test_rejects_invalid_queries(query: Query, message: str) -> None:
+    with labels_only(X, classes=CLASSES) as found, pytest.raises(RequestError, match=message):
         found.find(query)
 
 

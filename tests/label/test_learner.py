@@ -20,8 +20,8 @@ NONE = np.empty(0, dtype=np.intp)
 def test_graph_suggests_rows_of_clusters_without_a_label(form: Any) -> None:
     X, truth = problem()
     learner = Learner(LapERLSClassifier(), form(X))
-    point_graph, said = learner.prepare()
-    assert said == ()
+    point_graph, warnings = learner.prepare()
+    assert warnings == ()
     labeled = np.zeros(60, dtype=bool)
     assert {truth[row] for row in point_graph.cover(labeled, 3, NONE)} == {"u", "v", "w"}
     labeled[[truth.index("u"), truth.index("v")]] = True
@@ -54,6 +54,6 @@ def test_learns_if_the_first_rows_are_equal(form: Any) -> None:
 
 def test_points_of_another_scale_are_reported() -> None:
     X = problem().X * np.array([1.0, 1e6])
-    _, said = Learner(LapERLSClassifier(), X).prepare()
-    assert len(said) == 1
-    assert said[0].startswith("Features differ in scale by more than")
+    _, warnings = Learner(LapERLSClassifier(), X).prepare()
+    assert len(warnings) == 1
+    assert warnings[0].startswith("Features differ in scale by more than")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from io import BytesIO
 from typing import Any
 
 import numpy as np
@@ -24,13 +24,15 @@ def test_neighbour_map_is_listed_first_unless_it_fails(
     class Process:
         """Runs in the thread of the job instead."""
 
-        def __init__(self, command: list[str], **options: Any) -> None:
-            assert command[1:3] == ["-m", "lapwing._label.mapping"]
-            self.folder = Path(command[3])
+        returncode = status
 
-        def wait(self) -> int:
-            mapping.main(self.folder)
-            return status
+        def __init__(self, command: list[str], **options: Any) -> None:
+            assert command[1:] == ["-m", "lapwing._label.mapping"]
+
+        def communicate(self, sent: bytes) -> tuple[bytes, None]:
+            received = BytesIO()
+            mapping.main(BytesIO(sent), received)
+            return received.getvalue(), None
 
         def kill(self) -> None: ...
 

@@ -228,8 +228,8 @@ def test_renames_a_class_and_undoes_it(server: Any, tab: Tab) -> None:
         tab.until(lambda: not tab.page.locator("#rename").is_visible())
     tab.page.get_by_role("button", name="Rename right", exact=True).click()
     tab.press(*"<b>west</b>", "Enter", says="There is a class '<b>west</b>' already")
-    (told,) = tab.complaints  # Chromium's own, of an answer that refuses
-    assert "409" in told
+    (complaint,) = tab.complaints  # Chromium's own, of an answer that refuses
+    assert "409" in complaint
     tab.complaints.clear()
     tab.press("Backspace", says="Taken back: the class has its name of before.")
     tab.until(lambda: tab.given() == {"left": 60, "right": 0})
@@ -432,7 +432,7 @@ def test_axe_finds_no_violations(label: Label) -> None:
     tab.until(lambda: tab.page.locator("#keys").is_visible())
     check()
     tab.press("Escape")
-    tab.page.select_option("#find-state", "doubtful")
+    tab.page.select_option("#find-state", "uncertain")
     tab.page.click("#find button")
     tab.until(lambda: tab.selected() != 1)
     check()
@@ -521,7 +521,7 @@ def test_shows_images_and_curves_and_prints(serve: Serve, open_tab: OpenTab) -> 
     tab.until(lambda: tab.ask("document.querySelector('#card img')?.naturalWidth") == 8)
     row = tab.page.inner_text("#card .which b")
     assert tab.page.get_attribute("#card img", "alt") == f"Picture of row {row}"
-    # The error is estimated, and both curves are told to those who do not see them.
+    # The error is estimated, and both curves have a description for screen readers.
     server.session.give([4], "left")
     curves = tab.page.locator("#progress svg")
     tab.until(lambda: curves.count() == 2)

@@ -89,11 +89,11 @@ def test_texts_can_be_searched_and_have_supporting_words() -> None:
     pipeline = make_pipeline(TfidfVectorizer(), LapSVC("linear", gamma_A=0.01))
     with opened(texts, model=pipeline) as page:
         browser = Browser(page.url)
-        assert browser.get("api/rows?ids=0")[0]["telling"] == []
+        assert browser.get("api/rows?ids=0")[0]["supporting_words"] == []
         page.session.give([0], "pets")
         page.session.give([1], "traffic")
         assert page.session.wait()
-        one, two = (row["telling"] for row in browser.get("api/rows?ids=0,1"))
+        one, two = (row["supporting_words"] for row in browser.get("api/rows?ids=0,1"))
         assert set(one) == {"cat", "dog", "and"}
         assert set(two) == {"car", "on", "road"}
         assert browser.get("api/find?words=dog%20CAT%200") == [0, 10, 20, 30]
@@ -158,7 +158,7 @@ def test_default_journal_is_named_by_the_rows(
 
 
 @pytest.mark.parametrize(
-    ("options", "error", "told"),
+    ("options", "error", "message"),
     [
         ({"model": LogisticRegression()}, TypeError, "model must be a classifier of lapwing"),
         ({"model": LapERLSRegressor()}, TypeError, "got LapERLSRegressor"),
@@ -176,8 +176,8 @@ def test_default_journal_is_named_by_the_rows(
         ({"check_every": 0}, ValueError, "check_every=0 must be a whole number"),
     ],
 )
-def test_rejects_invalid_arguments(options: Any, error: type[Exception], told: str) -> None:
-    with pytest.raises(error, match=told):
+def test_rejects_invalid_arguments(options: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
         opened(X, **options)
 
 

@@ -120,8 +120,8 @@ def test_labels_are_downloaded(browser: Browser, server: LabelServer) -> None:
     assert csv.content == b"index,label,chosen\n4,7,\n5,7,\n"
     assert csv.headers["content-disposition"] == 'attachment; filename="labels.csv"'
     assert browser.ask("GET", "api/export/labels.txt").content == b"\n" * 4 + b"7\n7\n" + b"\n" * 54
-    told = browser.refused(409, "GET", "api/export/predictions.csv")
-    assert told.startswith("the page holds only one class, '7'; two are needed.")
+    message = browser.refused(409, "GET", "api/export/predictions.csv")
+    assert message.startswith("the page holds only one class, '7'; two are needed.")
 
 
 @pytest.mark.parametrize("path", ["/", "/x/", "/{wrong}/", "/{short}/", "/{token}", "/{token}x/"])
@@ -208,7 +208,7 @@ def test_all_answers_have_the_security_headers(refusing: Browser) -> None:
 
 
 @pytest.mark.parametrize(
-    ("address", "body", "told"),
+    ("address", "body", "message"),
     [
         ("api/batch", b"", "The message must be a JSON object."),
         ("api/batch", b"{", "The message is not JSON."),
@@ -239,9 +239,9 @@ def test_all_answers_have_the_security_headers(refusing: Browser) -> None:
     ],
 )  # fmt: skip
 def test_rejects_malformed_messages(
-    refusing: Browser, address: str, body: bytes, told: str
+    refusing: Browser, address: str, body: bytes, message: str
 ) -> None:
-    assert told in refusing.refused(400, "POST", address, body)
+    assert message in refusing.refused(400, "POST", address, body)
     assert refusing.get("api/state")["version"] == 0
 
 
@@ -267,12 +267,12 @@ def test_rejects_invalid_addresses(refusing: Browser, address: str, status: int)
 
 
 def test_rejects_too_long_messages(refusing: Browser) -> None:
-    told = refusing.refused(413, "POST", "api/batch", b" " * (9 * 2**20))
-    assert told == "The message is too long. Select fewer rows at once."
+    message = refusing.refused(413, "POST", "api/batch", b" " * (9 * 2**20))
+    assert message == "The message is too long. Select fewer rows at once."
     # 200,000 rows are not huge; here there are only too many.
     body = json.dumps({"rows": list(range(200_000)), "label": "u"}).encode()
-    told = refusing.refused(400, "POST", "api/batch", body)
-    assert told == "There are more rows in the message than in the table."
+    message = refusing.refused(400, "POST", "api/batch", body)
+    assert message == "There are more rows in the message than in the table."
 
 
 def raw(browser: Browser, content: bytes) -> bytes:
@@ -311,11 +311,11 @@ def test_slow_headers_and_messages_time_out(
         browser = Browser(found.url)
         begin = f"POST {browser.path}api/batch HTTP/1.1\r\nHost: {browser.host}\r\n"
         more = "Content-Type: application/json\r\nContent-Length: 9\r\n\r\n{"
-        for sent, told in (("", b""), (begin, b""), (begin + more, b"HTTP/1.1 408")):
+        for sent, expected in (("", b""), (begin, b""), (begin + more, b"HTTP/1.1 408")):
             with socket.create_connection((browser.host, browser.port), timeout=5) as connection:
                 connection.sendall(sent.encode())
-                assert connection.recv(100).startswith(told)
-                assert told or connection.recv(1) == b""
+                assert connection.recv(100).startswith(expected)
+                assert expected or connection.recv(1) == b""
         # One that goes on after a request has the time for the next one.
         with socket.create_connection((browser.host, browser.port), timeout=5) as connection:
             for _ in range(2):
@@ -382,8 +382,8 @@ def test_address_is_kept_in_the_journal(tmp_path: Path) -> None:
 
 def test_number_of_event_streams_is_limited(refusing: Browser) -> None:
     streams = [Stream(refusing) for _ in range(24)]
-    told = refusing.refused(429, "GET", "api/events")
-    assert told == "The page is open too often. Close some of its tabs."
+    message = refusing.refused(429, "GET", "api/events")
+    assert message == "The page is open too often. Close some of its tabs."
     for stream in streams:
         stream.close()
     assert refusing.get("api/state")["version"] == 0
@@ -461,7 +461,7 @@ def test_defects_are_reported_and_survived(
 
     with monkeypatch.context() as patched:
         patched.setattr(type(server.session), "state", lambda self: fail())
-        told = browser.refused(500, "GET", "api/state")
-    assert told.startswith("Unexpected ZeroDivisionError. This is a defect of lapwing")
-    assert "secret" not in told
+        message = browser.refused(500, "GET", "api/state")
+    assert message.startswith("Unexpected ZeroDivisionError. This is a defect of lapwing")
+    assert "secret" not in message
     assert browser.get("api/state")["version"] == 0

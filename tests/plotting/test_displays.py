@@ -443,36 +443,35 @@ def test_intervals_are_wilsons() -> None:
     np.testing.assert_array_equal(drawn, np.column_stack([display.lower, display.upper]))
 
 
-def test_calibration_intervals_stay_within_0_and_1() -> None:
-    display = calibrate([0, 1], [0.0, 1.0], n_bins=2)
-    assert display.prob_true.tolist() == [0, 1]
-    assert display.lower[0] == 0
-    assert display.upper[1] == 1
-    assert 0.5 < display.upper[0] < 1
-    assert [text.get_text() for text in display.texts_] == ["1 row", "1 row"]
-
-
-def test_calibration_without_unlabelled_rows_and_empty_bins() -> None:
-    y = ["a", "b", None, "b", "a"]
-    display = calibrate(y, [0.1, 0.9, 0.5, 0.9, 0.1], n_bins=10)
-    assert display.counts.tolist() == [2, 2]
-    y = ["a", "b", "?", "b", "a"]
-    other = calibrate(y, [0.1, 0.9, 0.5, 0.9, 0.1], n_bins=10, unlabeled="?")
-    np.testing.assert_array_equal(other.prob_pred, display.prob_pred)
-
-
-def test_calibration_of_many_classes() -> None:
-    proba = np.array([[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.2, 0.3, 0.5], [0.3, 0.3, 0.4]])
-    display = calibrate([0, 1, 2, 1], proba, n_bins=2)
-    # 0.5 and 0.4 lie in the lower half, which holds its upper edge.
-    np.testing.assert_allclose(display.prob_pred, [0.45, 0.75])
-    np.testing.assert_array_equal(display.prob_true, [0.5, 1.0])
-    assert display.ax_.get_ylabel() == "Share that is right"
-
-
-def test_bins_of_equal_numbers_of_rows() -> None:
-    display = calibrate(SO, PROBA**3, strategy="quantile", n_bins=4)
-    assert display.counts.tolist() == [50, 50, 50, 50]
+@pytest.mark.parametrize(
+    ("y", "proba", "options", "counts", "predicted", "occurred"),
+    [
+        ([0, 1], [0.0, 1.0], {"n_bins": 2}, [1, 1], [0, 1], [0, 1]),
+        # Rows without a label and empty bins are left out.
+        (["a", "b", None, "b"], [0.1, 0.9, 0.5, 0.9], {"n_bins": 9}, [1, 2], [0.1, 0.9], [0, 1]),
+        ([*"ab?b"], [0.1, 0.9, 0.5, 0.9], {"unlabeled": "?"}, [1, 2], [0.1, 0.9], [0, 1]),
+        # 0.5 and 0.4 lie in the lower half, which holds its upper edge.
+        ([0, 1, 2, 1], [[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.2, 0.3, 0.5], [0.3, 0.3, 0.4]],
+         {"n_bins": 2}, [2, 2], [0.45, 0.75], [0.5, 1]),
+        ([0, 0, 1, 1], [0, 0.01, 0.02, 1], {"n_bins": 2, "strategy": "quantile"}, [2, 2],
+         [0.005, 0.51], [0, 1]),
+    ],
+)  # fmt: skip
+def test_bins_of_labelled_rows(
+    y: Any, proba: Any, options: Any, counts: Any, predicted: Any, occurred: Any
+) -> None:
+    display = calibrate(y, proba, **options)
+    assert display.counts.tolist() == counts
+    np.testing.assert_allclose(display.prob_pred, predicted)
+    np.testing.assert_array_equal(display.prob_true, occurred)
+    bounds = np.concatenate([display.lower, display.upper])
+    assert bounds.min() >= 0
+    assert bounds.max() <= 1
+    assert [text.get_text() for text in display.texts_] == [
+        f"{n} row{'s' * (n > 1)}" for n in counts
+    ]
+    words = "is right" if np.ndim(proba) == 2 else f"is {np.unique(y[:2])[1]}"
+    assert display.ax_.get_ylabel() == f"Share that {words}"
 
 
 def test_calibration_of_an_estimator() -> None:
@@ -492,7 +491,7 @@ def test_true_values_within_and_outside_their_intervals() -> None:
     display = draw_intervals(true, y_pred=PROBA**2, y_interval=ENDS)
     holds = (ENDS[:, 0] <= true) & (true <= ENDS[:, 1])
     known = ~np.isnan(true)
-    assert 0.2 < display.held == holds[known].mean() < 0.9
+    assert 0.2 < display.observed_coverage == holds[known].mean() < 0.9
     for artist, rows in ((display.points_, holds), (display.missed_, known & ~holds)):
         drawn = np.column_stack([PROBA[rows] ** 2, true[rows]])
         np.testing.assert_array_equal(artist.get_xydata(), drawn)
@@ -512,7 +511,7 @@ def test_intervals_of_a_model_over_a_column() -> None:
     ends = np.column_stack([display.lower, display.upper])
     np.testing.assert_array_equal(ends, model.predict_interval(x[:, None], 0.8))
     np.testing.assert_array_equal(display.line_.get_xydata().T, [x, model.predict(x[:, None])])
-    assert np.isnan(display.held)
+    assert np.isnan(display.observed_coverage)
     texts = [text.get_text() for text in axes.get_legend().get_texts()]
     assert texts == ["80% interval", "predicted"]
 

@@ -150,7 +150,7 @@ def _states(
         "labelled": labeled,
         "unlabelled": ~labeled,
         "sure": ~labeled & sure,
-        "doubtful": ~labeled & ~sure,
+        "uncertain": ~labeled & ~sure,
     }
     return found | {name: np.isin(np.arange(n), [*rows]) for name, rows in lists.items()}
 

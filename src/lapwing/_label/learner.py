@@ -138,13 +138,13 @@ class Answers:
     def suspicious_labels(self) -> list[SuspiciousLabel]:
         """Return the labels that are probably wrong, the most probable first."""
         found = self.left_out
-        says = dict(zip(found.rows.tolist(), found.predicted.tolist(), strict=True))
+        predicted = dict(zip(found.rows.tolist(), found.predicted.tolist(), strict=True))
         given = dict(zip(found.rows.tolist(), found.labels.tolist(), strict=True))
-        doubts = []
+        labels = []
         for row, near in zip(found.suspicious.tolist(), self._nearest(), strict=True):
-            against = sum(given[other] == says[row] for other in near)
-            doubts.append(SuspiciousLabel(row, int(says[row]), len(near), against))
-        return doubts
+            against = sum(given[other] == predicted[row] for other in near)
+            labels.append(SuspiciousLabel(row, int(predicted[row]), len(near), against))
+        return labels
 
     def _nearest(self) -> list[list[int]]:
         """Return the labelled rows nearest to each suspicious one."""
@@ -224,12 +224,12 @@ class Learner:
             raise ValueError("All rows are equal, so labels carry no information about other rows.")
         codes = np.full(self._X.shape[0], NO_CODE, dtype=np.int32)
         codes[different[:2]] = 0, 1
-        with heard() as said:
+        with heard() as caught:
             self._model.fit(self._X, codes)
             self._model.suggest(1)
         self._fitted_codes = codes
         kept = self._model._kept
-        return PointGraph(kept.refits.prepared, kept.design), _texts(said, _OF_POINTS)
+        return PointGraph(kept.refits.prepared, kept.design), _texts(caught, _OF_POINTS)
 
     def learn(self, codes: NDArray[np.int32]) -> Answers | None:
         """Predict all rows; None without labels of two classes.
@@ -244,7 +244,7 @@ class Learner:
         if n_classes < 2:
             return None
         changed = np.flatnonzero(codes != self._fitted_codes)
-        with heard() as said:
+        with heard() as caught:
             if self._make_room(n_classes):
                 self._model.fit(self._X, codes)
             elif len(changed):
@@ -255,7 +255,7 @@ class Learner:
             self._model.transduction_.astype(np.uint16),
             shares.max(axis=1).astype(np.float32),
             self._model._snapshot(),
-            _texts([one for one in said if not isinstance(one, _OF_CODES)], (Warning,)),
+            _texts([one for one in caught if not isinstance(one, _OF_CODES)], (Warning,)),
         )
 
     def _make_room(self, n_classes: int) -> bool:
@@ -318,5 +318,5 @@ class PointGraph:
         return np.asarray(vectors[prepared.problem.vertex])
 
 
-def _texts(said: list[Warning], kinds: tuple[type[Warning], ...]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(str(one) for one in said if isinstance(one, kinds)))
+def _texts(caught: list[Warning], kinds: tuple[type[Warning], ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(str(one) for one in caught if isinstance(one, kinds)))

@@ -7,25 +7,22 @@ would delay the answers to labels. The process has the lowest priority.
 from __future__ import annotations
 
 import os
+import pickle
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable
 from contextlib import suppress
 from importlib.util import find_spec
-from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, load_npz, save_npz
 
 from lapwing._label.learner import PointGraph
 from lapwing._label.model import LatestJob
 from lapwing._report.charts import principal_plane
 from lapwing.graphs.layout import neighbor_map
 
-_AFFINITY, _START, _PLACES = "affinity.npz", "start.npy", "places.npy"
 _MOST = 200_000  # points; more were not tried
 _LOWEST = 19  # lowest priority (niceness), so that the page is not slowed down
 
@@ -71,34 +68,39 @@ class MapJob:
         problem = prepared.problem
         if problem.n_points > _MOST:
             return
-        # If its files cannot be written, there is no map.
-        with suppress(OSError), tempfile.TemporaryDirectory(prefix="lapwing-") as name:
-            folder = Path(name)
-            save_npz(folder / _AFFINITY, prepared.laplacian.affinity, compressed=False)
-            np.save(folder / _START, principal_plane(points, problem.rows)[0])
-            path = os.pathsep.join(filter(None, sys.path))
+        start = principal_plane(points, problem.rows)[0]
+        path = os.pathsep.join(filter(None, sys.path))
+        with suppress(OSError):  # then there is no map
             self._process = subprocess.Popen(
-                [sys.executable, "-m", __name__, name],
+                [sys.executable, "-m", __name__],
                 env={**os.environ, "PYTHONPATH": path},
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
             )
             if self._closed:  # while the process started
                 self._process.kill()
-            if self._process.wait() == 0:
+            sent = pickle.dumps((prepared.laplacian.affinity, start))
+            received, _ = self._process.communicate(sent)
+            if self._process.returncode == 0:
                 # Equal rows are one point of the graph.
-                self._done(np.load(folder / _PLACES)[problem.vertex])
+                self._done(pickle.loads(received)[problem.vertex])
 
 
-def main(folder: Path) -> None:
-    """Make the map of the graph in a folder; run by the process."""
+def main(source: BinaryIO, target: BinaryIO) -> None:
+    """Make the map of a graph; run by the process.
+
+    Parameters
+    ----------
+    source : file
+        Has the pickled affinity and initial coordinates.
+    target : file
+        Gets the pickled coordinates.
+    """
     if hasattr(os, "nice"):
         os.nice(_LOWEST)
-    affinity = csr_array(load_npz(folder / _AFFINITY))
-    places = neighbor_map(affinity, np.load(folder / _START))
-    np.save(folder / _PLACES, places)
+    pickle.dump(neighbor_map(*pickle.load(source)), target)
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(sys.stdin.buffer, sys.stdout.buffer)

@@ -140,7 +140,7 @@ class Material:
             return None
         return str(self.texts[row] or "")[:_LONGEST_TEXT]
 
-    def telling(self, rows: list[int], codes: NDArray[np.intp] | None) -> list[list[str]]:
+    def supporting_words(self, rows: list[int], codes: NDArray[np.intp] | None) -> list[list[str]]:
         """Return words of some rows that support their predicted classes; empty before a fit."""
         if self.words is None or codes is None or not is_sparse(self.points):
             return [[] for _ in rows]
@@ -152,7 +152,9 @@ class Material:
         assert self.words is not None
         return self.points[:, self.words.columns]
 
-    def telling_columns(self, codes: NDArray[np.intp] | None, among: tuple[int, ...]) -> list[str]:
+    def separating_columns(
+        self, codes: NDArray[np.intp] | None, among: tuple[int, ...]
+    ) -> list[str]:
         """Return the columns that separate classes best; before a fit the first of the table."""
         shown = self.columns()
         if codes is None or len(among) < 2:

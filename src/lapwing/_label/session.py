@@ -177,7 +177,7 @@ class Session:
             learnt, state = self._model.learnt, self._state
             lists = {
                 "suggested": self._queued,
-                "doubted": [doubt.row for doubt in learnt.advice.suspicious_labels],
+                "suspicious": [label.row for label in learnt.advice.suspicious_labels],
                 "flagged": state.marks["flagged"],
                 "skipped": state.unlabeled_with("skipped"),
             }

@@ -88,28 +88,24 @@ class State:
         RequestError
             If the change is impossible; other errors for a record that no session writes.
         """
-        if "check" in record:
-            return replace(
-                self, checks=self.checks.with_rows([int(row) for row in record["check"]])
-            )
-        if "mark" in record:
-            kind, rows = record["mark"], distinct(record["rows"], len(self.history.codes)).tolist()
-            if kind not in self.marks:
-                raise RequestError(f"There is no mark {kind[:40]!r}. Use {' or '.join(MARKS)}.")
-            marked = self.marks[kind]
-            marked = marked.union(rows) if record["on"] else marked.difference(rows)
-            return replace(self, marks={**self.marks, kind: marked})
-        if "target" in record:
-            target = None if record["target"] is None else float(record["target"])
-            if target is not None and not 0 < target < 1:
-                raise RequestError(f"The target {target:g} is not an error rate from 0 to 1.")
-            return replace(self, target=target)
-        if "measured" in record:
-            point = record["measured"]
-            volumes = {self.history.code(name): n for name, n in point["volumes"].items()}
-            volumes.pop(None, None)  # classes that the page no longer has
-            curve = {**self.curve, int(point["n_labels"]): {**point, "volumes": volumes}}
-            return replace(self, curve=curve)
+        match record:
+            case {"check": rows}:
+                return replace(self, checks=self.checks.with_rows([int(row) for row in rows]))
+            case {"mark": kind, "rows": rows, "on": on}:
+                marked = distinct(rows, len(self.history.codes)).tolist()
+                if kind not in self.marks:
+                    raise RequestError(f"There is no mark {kind[:40]!r}. Use {' or '.join(MARKS)}.")
+                change = frozenset.union if on else frozenset.difference
+                return replace(self, marks={**self.marks, kind: change(self.marks[kind], marked)})
+            case {"target": target}:
+                if target is not None and not 0 < target < 1:
+                    raise RequestError(f"The target {target:g} is not an error rate from 0 to 1.")
+                return replace(self, target=target)
+            case {"measured": {"n_labels": n_labels, "volumes": volumes} as point}:
+                by_code = {self.history.code(name): n for name, n in volumes.items()}
+                by_code.pop(None, None)  # classes that the page no longer has
+                curve = {**self.curve, int(n_labels): {**point, "volumes": by_code}}
+                return replace(self, curve=curve)
         return replace(self, history=_changed(self.history, record), version=self.version + 1)
 
 
@@ -143,35 +139,47 @@ def _first_names(records: Iterable[Record]) -> dict[str, str]:
 
 def _changed(history: History, record: Record) -> History:
     """Apply a record to the labels."""
-    if "undo" in record:
-        return history.without(int(record["undo"]))
-    given, checked = record.get("given", ()), record.get("checked", ())
-    named = [record[key] for key in ("class", "drop", "from") if key in record]
-    names = [*named, *(label for label, _ in given), *(name for _, name in checked)]
-    codes: dict[str | None, Any] = {None: NO_CODE}
-    for name in names:
-        if name is not None:
-            # An empty class from the start of a session has no earlier record.
-            known = name if name in history.classes else check_class_name(name)
-            history = history.with_class(known)
-            codes[name] = history.code(known)
-    if "class" in record or "drop" in record:
-        return history.naming(codes[named[0]], there="class" in record)
-    number = record["rename"] if "rename" in record else record["batch"]
-    if number != len(history.batches) + 1:
+    match record:
+        case {"undo": number}:
+            return history.without(int(number))
+        case {"class": name} | {"drop": name}:
+            history, code = _with_class(history, name)
+            return history.naming(code, there="class" in record)
+        case {"rename": number, "from": before}:
+            history, _ = _with_class(history, before)
+            change = _renamed_class(history, record)
+        case {"batch": number, "given": given, "by": by, "time": time}:
+            checked = record.get("checked", ())
+            codes: dict[str | None, int] = {None: NO_CODE}
+            for name in [*(label for label, _ in given), *(name for _, name in checked)]:
+                if name is not None:
+                    history, codes[name] = _with_class(history, name)
+            change = history.with_batch(
+                Batch(
+                    number,
+                    distinct([row for _, rows in given for row in rows], len(history.codes)),
+                    np.array([codes[label] for label, rows in given for _ in rows], dtype=np.int32),
+                    str(by),
+                    str(time),
+                    asked=bool(record.get("asked", False)),
+                    checked=tuple((int(row), codes[name]) for row, name in checked),
+                )
+            )
+        case _:
+            raise ValueError(record)
+    if number != len(change.batches):
         raise ValueError(number)
-    if "rename" in record:
-        return _renamed_class(history, record)
-    batch = Batch(
-        number,
-        distinct([row for _, rows in given for row in rows], len(history.codes)),
-        np.array([codes[label] for label, rows in given for _ in rows], dtype=np.int32),
-        str(record["by"]),
-        str(record["time"]),
-        asked=bool(record.get("asked", False)),
-        checked=tuple((int(row), codes[name]) for row, name in checked),
-    )
-    return history.with_batch(batch)
+    return change
+
+
+def _with_class(history: History, name: str) -> tuple[History, int]:
+    """Add a class, unless it exists, and return its code."""
+    # An empty class from the start of a session has no earlier record.
+    known = name if name in history.classes else check_class_name(name)
+    history = history.with_class(known)
+    code = history.code(known)
+    assert code is not None
+    return history, code
 
 
 def _renamed_class(history: History, record: Record) -> History:

@@ -77,30 +77,30 @@ def rows_of(
     """Return some rows for display."""
     classes = history.classes
     codes = None if answers is None else answers.codes.astype(np.intp)
-    telling = material.telling(list(rows), codes)
+    supporting = material.supporting_words(list(rows), codes)
     candidates: list[list[tuple[int, float]]] = [[] for _ in rows]
     if answers is not None:
         candidates = answers.candidates(rows)
     # Rows with the same two candidate classes share the columns that distinguish these.
     rivals = [tuple(sorted(code for code, _ in mine[:2])) for mine in candidates]
-    columns = {pair: material.telling_columns(codes, pair) for pair in set(rivals)}
+    columns = {pair: material.separating_columns(codes, pair) for pair in set(rivals)}
     return [
         {
             "row": row,
             "id": str(material.table.ids[row]),
             "cells": cells,
             "text": material.text(row),
-            "telling": words,
+            "supporting_words": words,
             "image": material.picture is not None,
             "flagged": row in flagged,
             "given": None if history.codes[row] < 0 else classes[history.codes[row]],
             "predicted": None if answers is None else classes[answers.codes[row]],
             "confidence": None if answers is None else float(answers.confidence[row]),
             "candidates": [{"name": classes[code], "share": share} for code, share in mine],
-            "first": columns[pair],
+            "first_columns": columns[pair],
         }
         for row, cells, words, mine, pair in zip(
-            rows, material.cells(list(rows)), telling, candidates, rivals, strict=True
+            rows, material.cells(list(rows)), supporting, candidates, rivals, strict=True
         )
     ]
 
@@ -118,14 +118,14 @@ def _suspicious(
     codes, classes = history.codes, history.classes
     return [
         {
-            "row": doubt.row,
-            "given": classes[codes[doubt.row]],
-            "suggested": classes[doubt.code],
-            "against": f"{doubt.n_against or 'none'} of its {doubt.n_near} nearest labels "
-            f"{'is' if doubt.n_against == 1 else 'are'} {classes[doubt.code]}",
+            "row": label.row,
+            "given": classes[codes[label.row]],
+            "suggested": classes[label.code],
+            "against": f"{label.n_against or 'none'} of its {label.n_near} nearest labels "
+            f"{'is' if label.n_against == 1 else 'are'} {classes[label.code]}",
         }
-        for doubt in suspicious_labels
-        if codes[doubt.row] not in (NO_CODE, doubt.code)
+        for label in suspicious_labels
+        if codes[label.row] not in (NO_CODE, label.code)
     ]
 
 
@@ -149,16 +149,17 @@ def _step(batch: Batch, history: History) -> dict[str, Any]:
 def _checked(batch: Batch, history: History) -> str:
     """Describe the predictions for the check rows of a step; empty if there are none."""
     given = dict(zip(batch.rows.tolist(), batch.codes.tolist(), strict=True))
-    checked = [(given[row], said) for row, said in batch.checked if given[row] != NO_CODE]
+    checked = [(given[row], predicted) for row, predicted in batch.checked if given[row] != NO_CODE]
     if not checked:
         return ""
-    if len(checked) > 1 and any(said != NO_CODE for _, said in checked):
-        right = sum(label == said for label, said in checked)
+    if len(checked) > 1 and any(predicted != NO_CODE for _, predicted in checked):
+        right = sum(label == predicted for label, predicted in checked)
         return f"{len(checked)} drawn at random, {right} of them as the model said"
-    label, said = checked[0]
-    if said == NO_CODE:
+    label, predicted = checked[0]
+    if predicted == NO_CODE:
         return "drawn at random" if len(checked) == 1 else f"{len(checked)} drawn at random"
-    agreement = "as the model said" if label == said else f"the model said {history.classes[said]}"
+    name = history.classes[predicted]
+    agreement = "as the model said" if label == predicted else f"the model said {name}"
     return f"drawn at random, {agreement}"
 
 

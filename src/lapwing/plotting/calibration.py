@@ -246,9 +246,9 @@ class CalibrationDisplay(LegendDisplay):
         given, occurred, subject, outcome = _events(proba[known], codes[known], names)
         bins = _bins(np.clip(given, 0.0, 1.0), n_bins, strategy)
         counts = np.bincount(bins)
-        held = counts > 0
-        prob_pred = np.bincount(bins, given)[held] / counts[held]
-        hits, counts = np.bincount(bins, occurred)[held], counts[held]
+        filled = counts > 0
+        prob_pred = np.bincount(bins, given)[filled] / counts[filled]
+        hits, counts = np.bincount(bins, occurred)[filled], counts[filled]
         lower, upper = np.transpose(
             [
                 binomtest(int(k), int(n)).proportion_ci(confidence, "wilson")

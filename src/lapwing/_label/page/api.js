@@ -9,15 +9,15 @@
  *   model: {name: string, ready: boolean, fitted: boolean, version: number},
  *   evidence: {error: number, low: number, high: number, words: string} | null,
  *   target: number | null, finish: {reached: boolean, words: string} | null,
- *   curve: Estimate[], suggestions: number[], skipped: number[], suspicious: Doubt[], warnings: string[],
+ *   curve: Estimate[], suggestions: number[], skipped: number[], suspicious: SuspiciousLabel[], warnings: string[],
  *   journal: string | null, fit_command: string | null}} State
  * @typedef {{batch: number, label: string | null, renamed: [string, string] | null, n_rows: number, n_classes: number,
  *   taken_back: boolean, by: string, time: string, checked: string}} Step
  * @typedef {{n_labels: number, error: number | null, low: number | null, high: number | null,
  *   volumes: Record<string, number>}} Estimate
- * @typedef {{row: number, given: string, suggested: string, against: string}} Doubt
+ * @typedef {{row: number, given: string, suggested: string, against: string}} SuspiciousLabel
  * @typedef {{row: number, id: string, cells: Record<string, string>, text: string | null,
- *   telling: string[], first: string[], candidates: {name: string, share: number}[], image: boolean, flagged: boolean, given: string | null, predicted: string | null, confidence: number | null}} Row
+ *   supporting_words: string[], first_columns: string[], candidates: {name: string, share: number}[], image: boolean, flagged: boolean, given: string | null, predicted: string | null, confidence: number | null}} Row
  * @typedef {{version: number, model: number, given: Uint16Array, predicted: Uint16Array,
  *   confidence: Uint8Array}} Colours
  * @typedef {{rows: Int32Array, x: Float32Array, y: Float32Array}} Places

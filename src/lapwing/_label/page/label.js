@@ -4,7 +4,7 @@ import * as api from './api.js';
 import { DIGITS, Renaming, TypeAhead, keysOf, showClasses } from './classes.js';
 import { byId, make, number, plural } from './dom.js';
 import { listen } from './keys.js';
-import { Selected, Shelf, choosing, doubtParts, fill, queueParts, saying } from './lists.js';
+import { Selected, Shelf, choosing, suspiciousParts, fill, queueParts, rowLabel } from './lists.js';
 import { looks } from './looks.js';
 import { Palette } from './palette.js';
 import { showProgress } from './progress.js';
@@ -118,10 +118,10 @@ class Page {
       if (queue !== this.queue || top !== this.top) return;
       fill(byId('queue'), ahead.filter((row) => shown.includes(row.row)), this.selected, (row, place) => queueParts(row, place, state));
       if (!shown.length) byId('queue').replaceChildren(make('li', { class: 'minor' }, state.model.ready ? 'Press N for the next row.' : 'Comes with the graph of the rows …'));
-      const doubts = new Map(state.suspicious.map((doubt) => [doubt.row, doubt]));
-      byId('doubts-part').hidden = doubts.size === 0;
-      const rows = await this.shelf.get([...doubts.keys()].slice(0, 20));
-      fill(byId('doubts'), rows, this.selected, (row) => doubtParts(row, /** @type {api.Doubt} */ (doubts.get(row.row)), state));
+      const suspicious = new Map(state.suspicious.map((label) => [label.row, label]));
+      byId('suspicious-part').hidden = suspicious.size === 0;
+      const rows = await this.shelf.get([...suspicious.keys()].slice(0, 20));
+      fill(byId('suspicious'), rows, this.selected, (row) => suspiciousParts(row, /** @type {api.SuspiciousLabel} */ (suspicious.get(row.row)), state));
     } catch (error) {
       this.failed(error);
     }
@@ -276,7 +276,7 @@ class Page {
     }
     if (now !== this.turn) return;
     const [read] = await this.shelf.get([row]);
-    byId('spoken').textContent = read ? saying(read) : '';
+    byId('spoken').textContent = read ? rowLabel(read) : '';
     this.moving = false;
     this.waiting.shift()?.();
   }
@@ -595,7 +595,7 @@ class Page {
       if (event.key === 'Enter' || event.key === 'Escape') target.blur();
     });
     choosing(byId('queue'), (row) => this.pick(row));
-    choosing(byId('doubts'), (row) => this.pick(row));
+    choosing(byId('suspicious'), (row) => this.pick(row));
     const colouring = /** @type {HTMLSelectElement} */ (byId('colouring'));
     colouring.addEventListener('change', () => this.colour(/** @type {any} */ (colouring.value)));
     const map = /** @type {HTMLSelectElement} */ (byId('which-map'));

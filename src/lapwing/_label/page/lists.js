@@ -20,7 +20,7 @@ export class Shelf {
     this.edition = 0;
   }
 
-  /** What was said of classes is old now. */
+  /** Forget the rows, whose labels or predictions have changed. */
   clear() {
     this.known.clear();
     this.edition++;
@@ -110,7 +110,7 @@ export class Selected {
     const body = rows.map((row, k) =>
       make(
         'tr',
-        { tabindex: k ? -1 : 0, 'data-row': row.row, 'aria-label': saying(row) },
+        { tabindex: k ? -1 : 0, 'data-row': row.row, 'aria-label': rowLabel(row) },
         make('th', { scope: 'row' }, row.id),
         state.has_image && make('td', {}, thumbnail(row)),
         state.has_text && make('td', { class: 'text' }, shorten(row.text ?? '')),
@@ -187,20 +187,20 @@ export const queueParts = (row, place, state) => [
   row.predicted !== null && make('span', { class: 'says' }, className(row.predicted, state), row.confidence === null ? '' : `\u00a0${percent(row.confidence)}`),
 ];
 
-/** @param {Row} row @param {import('./api.js').Doubt} doubt @param {import('./api.js').State} state */
-export const doubtParts = (row, doubt, state) => [
+/** @param {Row} row @param {import('./api.js').SuspiciousLabel} label @param {import('./api.js').State} state */
+export const suspiciousParts = (row, label, state) => [
   state.has_image && thumbnail(row),
   make('span', { class: 'what' }, summary(row)),
-  make('span', { class: 'says' }, className(doubt.given, state), ' → ', className(doubt.suggested, state)),
-  make('span', { class: 'minor' }, doubt.against),
+  make('span', { class: 'says' }, className(label.given, state), ' → ', className(label.suggested, state)),
+  make('span', { class: 'minor' }, label.against),
 ];
 
 /** All of one row. @param {Row} row @param {import('./api.js').State} state */
 export function card(row, state) {
-  const names = [...row.first, ...Object.keys(row.cells).filter((name) => !row.first.includes(name))];
+  const names = [...row.first_columns, ...Object.keys(row.cells).filter((name) => !row.first_columns.includes(name))];
   return make(
     'article',
-    { class: 'card', 'data-row': row.row, 'aria-label': saying(row) },
+    { class: 'card', 'data-row': row.row, 'aria-label': rowLabel(row) },
     row.image && image(row, 'large', `Picture of row ${row.id}`),
     make(
       'div',
@@ -208,7 +208,7 @@ export function card(row, state) {
       make('p', { class: 'which' }, make('b', {}, row.id), row.flagged ? ' ⚑ flagged ' : ' ', className(row.given, state)),
       row.candidates.length > 0 && make('ul', { class: 'candidates', 'aria-label': 'The model says' }, ...row.candidates.map((one) => candidate(one, state))),
       row.given === null && make('p', { class: 'minor' }, why(row)),
-      row.text !== null && make('div', { class: 'text', dir: 'auto', tabindex: 0, role: 'region', 'aria-label': 'Text' }, ...marked(row.text, row.telling)),
+      row.text !== null && make('div', { class: 'text', dir: 'auto', tabindex: 0, role: 'region', 'aria-label': 'Text' }, ...marked(row.text, row.supporting_words)),
       names.length > 0 && make('div', { class: 'cells', tabindex: 0, role: 'region', 'aria-label': 'Columns' }, make('dl', {}, ...names.map((name) => make('div', {}, make('dt', {}, name), make('dd', {}, row.cells[name] ?? ''))))),
     ),
   );
@@ -231,7 +231,7 @@ function marked(text, words) {
 function summary(row) {
   if (row.text) return shorten(row.text);
   if (row.image) return row.id;
-  return shorten([row.id, ...row.first.slice(0, 3).map((name) => `${name} ${row.cells[name] ?? ''}`)].join(' · '));
+  return shorten([row.id, ...row.first_columns.slice(0, 3).map((name) => `${name} ${row.cells[name] ?? ''}`)].join(' · '));
 }
 
 /** @param {{name: string, share: number}} one @param {import('./api.js').State} state */
@@ -249,7 +249,7 @@ function why({ candidates: [one, two] }) {
 }
 
 /** A row as it is read aloud. @param {Row} row */
-export const saying = (row) =>
+export const rowLabel = (row) =>
   `Row ${row.id}${row.text ? `: ${shorten(row.text)}` : ''}${row.given === null ? '' : `, labelled ${row.given}`}` +
   (row.predicted === null ? '' : `, the model says ${row.predicted}`);
 
