@@ -470,7 +470,7 @@ def test_bins_of_labelled_rows(
     assert [text.get_text() for text in display.texts_] == [
         f"{n} row{'s' * (n > 1)}" for n in counts
     ]
-    words = "is right" if np.ndim(proba) == 2 else f"is {np.unique(y[:2])[1]}"
+    words = "is right" if np.ndim(proba) == 2 else f"is {y[-1]}"
     assert display.ax_.get_ylabel() == f"Share that {words}"
 
 
