@@ -198,21 +198,13 @@ def test_formats_of_standard_input(
 
 
 @pytest.mark.slow
-def test_a_table_goes_through_pipes(home: Path) -> None:
+def test_predicts_from_standard_input_to_standard_output(home: Path) -> None:
     content = (home / "t.csv").read_bytes()
     words = [*COMMAND, "predict", str(home / "m"), "-"]
     ended = subprocess.run(words, input=content, capture_output=True, timeout=120, check=False)
     assert (ended.returncode, ended.stderr) == (0, b"")
     answers, own = pl.read_csv(ended.stdout), pl.read_csv(home / "p.csv")
     assert answers.select("id", "label").equals(own.select("id", "label"))
-
-
-@POSIX
-def test_a_named_pipe_without_an_extension_is_not_waited_for() -> None:
-    os.mkfifo("pipe")
-    told = "pipe is a pipe whose name has no extension. Give a file, or - for standard input.\n"
-    for words in ("info pipe", "fit pipe --label y --predictions p.csv"):
-        refused(run(words), told)
 
 
 @POSIX
@@ -235,10 +227,15 @@ def test_pipes_of_the_shell_are_read(place: str) -> None:
 
 
 @POSIX
-def test_a_named_pipe_is_read_to_its_end() -> None:
-    os.mkfifo("pipe.csv")
-    content = Path("iris.csv").read_bytes()
-    writer = threading.Thread(target=Path("pipe.csv").write_bytes, args=(content,))
+def test_a_named_pipe_is_read_to_its_end_if_it_has_an_extension() -> None:
+    for name in ("pipe", "pipe.csv"):
+        os.mkfifo(name)
+    told = "pipe is a pipe whose name has no extension. Give a file, or - for standard input.\n"
+    for words in ("info pipe", "fit pipe --label y --predictions p.csv"):
+        refused(run(words), told)
+    writer = threading.Thread(
+        target=Path("pipe.csv").write_bytes, args=(Path("iris.csv").read_bytes(),)
+    )
     writer.start()
     assert found(run("info pipe.csv --json"))["rows"] == 60
     writer.join()
@@ -327,7 +324,7 @@ def test_standard_output_on_a_full_disk() -> None:
 
 
 @pytest.mark.slow
-def test_the_reader_of_a_pipe_may_leave() -> None:
+def test_a_pipe_closed_by_its_reader_ends_the_command_silently() -> None:
     words = [*COMMAND, "--help"]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None
@@ -351,22 +348,13 @@ def test_shell_completion() -> None:
 # --- warnings, errors and defects -----------------------------------------------------------------
 
 
-def test_warnings_are_single_lines_on_stderr() -> None:
-    lines = "".join(f"{i},{i % 2 * 9 + i / 99},{'ab'[i % 2] if i < 4 else ''}\n" for i in range(40))
-    Path("t.csv").write_text("row,x,kind\n" + lines)
-    code, _, said = run("fit t.csv --label kind --predictions p.csv --strict")
-    assert code == 0
-    assert said.startswith("warning: column 'row' counts the rows")
-    assert all(line.startswith("warning: ") for line in said.splitlines())
+def fail(monkeypatch: pytest.MonkeyPatch, place: object, name: str, error: BaseException) -> None:
+    """Make a function raise an error."""
 
-
-def failing(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
-    """Make the fit raise an error."""
-
-    def fail(*_: object, **__: object) -> None:
+    def raise_error(*_: object, **__: object) -> None:
         raise error
 
-    monkeypatch.setattr(fitting, "fit", fail)
+    monkeypatch.setattr(place, name, raise_error)
 
 
 def test_warnings_are_printed_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -393,7 +381,7 @@ def test_warnings_are_printed_once(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_an_error_is_one_line(
     error: BaseException, code: int, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    failing(monkeypatch, error)
+    fail(monkeypatch, fitting, "fit", error)
     assert run(TO_FILE) == (code, "", f"error: {said}\n")
     assert precious()
 
@@ -401,7 +389,7 @@ def test_an_error_is_one_line(
 def test_unexpected_errors_ask_for_a_report_and_show_tracebacks(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    failing(monkeypatch, TypeError("oops"))
+    fail(monkeypatch, fitting, "fit", TypeError("oops"))
     code, _, said = run(TO_FILE)
     assert (code, said.count("\n")) == (1, 1)
     assert said.startswith("error: unexpected TypeError: oops. This is a defect of lapwing")
@@ -431,25 +419,31 @@ def test_a_full_disk_leaves_no_partial_file(folder: Path) -> None:
     assert {path.name for path in folder.iterdir()} == {"iris.csv", "out.csv", *names}
 
 
-def test_a_full_disk_is_reported(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(_: int) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(os, "fsync", full)
-    told = "out.csv: the disk is full; free some space there, or write to another place"
-    assert run(TO_FILE) == (2, "", f"error: {told}\n")
+@pytest.mark.parametrize(
+    ("error", "code", "told"),
+    [
+        (
+            OSError(errno.ENOSPC, "No space left on device"),
+            2,
+            "out.csv: the disk is full; free some space there, or write to another place",
+        ),
+        (KeyboardInterrupt(), 130, "interrupted"),
+    ],
+    ids=["full disk", "interrupted"],
+)
+def test_an_error_while_writing_leaves_no_partial_file(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException, code: int, told: str
+) -> None:
+    fail(monkeypatch, os, "fsync", error)
+    assert run(TO_FILE) == (code, "", f"error: {told}\n")
     assert precious()
-    assert [path.name for path in folder.iterdir() if path.suffix == ".tmp"] == []
+    assert {path.name for path in folder.iterdir()} == {"iris.csv", "out.csv"}
 
 
 def test_a_full_disk_is_reported_for_parquet(monkeypatch: pytest.MonkeyPatch) -> None:
     # What polars 1.x says when a file finds no room.
     wrong = pl.exceptions.ComputeError("parquet: Invalid thrift: transport error")
-
-    def fail(*_: object) -> None:
-        raise wrong
-
-    monkeypatch.setattr(pl.DataFrame, "write_parquet", fail)
+    fail(monkeypatch, pl.DataFrame, "write_parquet", wrong)
     fit = f"{FIT} --predictions p.parquet"
     refused(run(fit), f"the Parquet file could not be written: {wrong}\n")
     monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(total=1, used=1, free=0))
@@ -462,25 +456,6 @@ def test_a_full_disk_is_reported_for_parquet(monkeypatch: pytest.MonkeyPatch) ->
 def test_a_protected_folder() -> None:
     Path("locked").mkdir(mode=0o500)
     refused(run(f"{FIT} --predictions locked/p.csv"), "no permission")
-
-
-def test_atomic_write_replaces_whole_files_only(folder: Path) -> None:
-    path = Path("out.csv")
-
-    def stop_half_way() -> None:
-        with atomic_write(path) as temporary:
-            temporary.write_text("half")
-            assert temporary.parent == folder
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        stop_half_way()
-    assert precious()
-    with atomic_write(path) as temporary:
-        temporary.write_text("new")
-        assert precious()
-    assert path.read_text() == "new"
-    assert {one.name for one in folder.iterdir()} == {"iris.csv", "out.csv"}
 
 
 @POSIX

@@ -32,7 +32,14 @@ def sizes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     for number, n in enumerate((130, 7)):
         X = rng.standard_normal((n, 3)) * 3 + 2
         names = pl.Series([f"{number}-{i}" for i in range(n)])
-        frame = pl.DataFrame(X, schema=list("abc")).with_columns(color=pl.lit("red"), name=names)
+        rows = pl.int_range(pl.len())
+        frame = pl.DataFrame(X, schema=list("abc")).with_columns(
+            color=pl.lit("red"),
+            name=names,
+            # Whole in one batch, fractions in another, nothing in the last; and texts.
+            k=pl.when(rows < 50).then(rows.cast(float)).when(rows < 100).then(rows / 4),
+            note=pl.when(rows >= 50).then(pl.format("n{}", rows)),
+        )
         frame.write_parquet(f"new{number}.parquet")
     seen: list[int] = []
     original = predicting.predict_rows
@@ -47,9 +54,16 @@ def sizes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 @pytest.mark.parametrize(
-    ("options", "suffix"), [("", ".csv"), ("--probabilities", ".parquet"), ("--id name", ".csv")]
+    ("options", "suffix"),
+    [
+        ("", ".csv"),
+        ("--probabilities", ".parquet"),
+        ("--id name", ".csv"),
+        ("--with-columns", ".csv"),
+        ("--with-columns", ".parquet"),
+    ],
 )
-def test_batches_say_the_same_as_one_piece(
+def test_predictions_in_batches_equal_those_of_the_whole_table(
     folder: Path, sizes: list[int], monkeypatch: pytest.MonkeyPatch, options: str, suffix: str
 ) -> None:
     # Some do not know the column of names.

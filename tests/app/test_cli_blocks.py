@@ -50,7 +50,7 @@ def large(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("method", "scale"), [("laperls", "none"), ("anchors", "standard"), ("eigenfunctions", "none")]
 )
-def test_a_fit_in_blocks_writes_what_a_fit_of_the_table_does(
+def test_fits_in_blocks_equal_fits_of_the_table(
     monkeypatch: pytest.MonkeyPatch, method: str, scale: str
 ) -> None:
     fit = f"{FIT} --id name --scale {scale} {METHODS[method]}"

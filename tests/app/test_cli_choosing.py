@@ -22,14 +22,13 @@ from lapwing import (
     LapSVC,
 )
 from lapwing._app import choosing, forecast, reading
-from lapwing._app.fitting import LEVELS
 from lapwing._app.forecast import EFFORT, EffortPlan, FitSize
 from lapwing._app.methods import AUTO, COMMAND_METHODS, METHODS, method_of
 from lapwing._app.requests import FitRequest, TuneRequest
 from lapwing._app.settings import make_estimator, parse_settings, settings_of
 from lapwing._report.text import number
 from lapwing.graphs import KNNGraph, default_graph
-from lapwing.model_selection import Candidate, compare, comparison, default_candidates, sure_rows
+from lapwing.model_selection import Candidate, compare, comparison, default_candidates
 from lapwing.model_selection.evidence import Effort
 from lapwing.models import load_model
 from tests.helpers.commandline import done, found, refused, run
@@ -95,6 +94,7 @@ def test_auto_describes_its_choice_and_the_expected_error(blobs: pl.DataFrame) -
     choice = told["choice"]
     assert [row["name"] for row in choice["methods"]] == [row.name for row in alone.table]
     assert choice["verdict"] == alone.verdict
+    assert [row["labels_kept"] for row in choice["methods"]] == [row.fitted for row in alone.table]
     assert choice["methods"][0]["error"] == pytest.approx(alone.error)
     name, method = method_of(alone.best) or ("", None)
     assert method is not None
@@ -307,7 +307,7 @@ def test_tune_passes_class_sizes_to_the_estimator() -> None:
 # --- what can be afforded -------------------------------------------------------------------------
 
 
-def test_fewer_rounds_and_then_fewer_methods_where_time_is_short() -> None:
+def test_short_budgets_reduce_draws_then_methods() -> None:
     small = forecast.affordable(FitSize(300, 10, 1, 10))
     assert small == EffortPlan(2000, Effort(5, 16), Effort(5, 16))
     large = forecast.affordable(FitSize(100_000, 10, 1, 30))
@@ -440,11 +440,6 @@ def test_probabilities_of_a_fit_and_of_new_rows(blobs: pl.DataFrame) -> None:
     np.testing.assert_allclose(shares, model.predict_proba(X), rtol=1e-7)
     new = pl.read_csv(done(run("predict m t.csv --id cell --probabilities")).encode())
     assert new.drop("was_labeled").equals(own.drop("was_labeled"))
-    # The sure rows of the file are those of `sure_rows`.
-    levels = [sure_rows(model, precision=level).sure for level in LEVELS]
-    best = next((sure for sure in levels if sure.any()), levels[0])
-    free = ~own["was_labeled"].to_numpy()
-    np.testing.assert_array_equal(own["sure"].to_numpy() & free, best)
 
 
 def test_predictions_as_arrays() -> None:
@@ -475,34 +470,33 @@ def test_methods_without_left_out_labels_have_no_sure_rows() -> None:
 
 
 @pytest.mark.parametrize(
-    "texts",
+    ("name", "texts"),
     [
-        ["gamma_I=2.5", "kernel=laplacian", "graph.n_neighbors=7"],
-        ["gamma_I=0"],
-        ["class_prior=a:0.25,b c:0.75"],
-        ["graph.power=3"],
-        [],
+        ("lapsvc", ["gamma_I=2.5", "kernel=laplacian", "graph.n_neighbors=7"]),
+        ("lapsvc", ["gamma_I=0"]),
+        ("lapsvc", ["class_prior=a:0.25,b c:0.75"]),
+        ("lapsvc", ["graph.power=3"]),
+        ("lapsvc", []),
+        # Proportions of S3VC must sum to 1, and six digits of a third do not.
+        ("s3vc", [f"balance={','.join(f'{c}:{1 / 3}' for c in 'abc')}", "space.method=random"]),
     ],
 )
-def test_settings_make_the_same_estimator(texts: list[str]) -> None:
+def test_settings_make_the_same_estimator(name: str, texts: list[str]) -> None:
     usual = default_graph(np.random.default_rng(0).normal(size=(30, 5)))
-    method = COMMAND_METHODS["lapsvc"]
+    method = COMMAND_METHODS[name]
     made = make_estimator(method, parse_settings(texts, method), 0, graph=usual)
     settings = settings_of(made, method, usual)
     assert settings is not None
     again = make_estimator(method, parse_settings(settings, method), 0, graph=usual)
+    if name == "s3vc":
+        assert sum(again.balance.values()) == pytest.approx(1, abs=1e-11)
+        made.set_params(balance=again.balance)
     assert repr(again) == repr(made)
+
+
+def test_other_graphs_have_no_settings() -> None:
     other = LapSVC(graph=KNNGraph(2), class_weight={0: 1, 1: 2})
-    assert settings_of(other, method, usual) is None
-
-
-def test_proportions_of_a_third_sum_to_one_when_repeated() -> None:
-    """Proportions of S3VC must sum to 1, and six digits of a third do not."""
-    method = COMMAND_METHODS["s3vc"]
-    settings = settings_of(S3VC(balance=dict.fromkeys("abc", 1 / 3)), method, KNNGraph())
-    assert settings is not None
-    again = make_estimator(method, parse_settings(settings, method), 0)
-    assert sum(again.balance.values()) == pytest.approx(1, abs=1e-11)
+    assert settings_of(other, COMMAND_METHODS["lapsvc"], KNNGraph()) is None
 
 
 def test_every_usual_candidate_can_be_fitted_from_the_command_line() -> None:

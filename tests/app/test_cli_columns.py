@@ -6,13 +6,11 @@ import io
 import sys
 from pathlib import Path
 
-import numpy as np
 import polars as pl
 import pytest
 from python_calamine import CalamineWorkbook
 
-from lapwing._app import predicting
-from tests.helpers.commandline import done, found, run
+from tests.helpers.commandline import done, found, run, warned
 from tests.helpers.tables import Rows, read, table, write
 
 ANSWERS = ["id", "label", "probability", "sure", "score_u", "score_v", "margin", "was_labeled"]
@@ -109,9 +107,8 @@ def test_new_rows_keep_columns_that_the_model_does_not_know(
     monkeypatch.setattr(sys, "stdin", text)
     where = "" if place == "printed" else "--predictions p.csv -q"
     data = "new.csv" if place == "file" else "-"
-    code, said, err = run(f"predict m {data} --with-columns {where}")
-    assert code == 0
-    assert "does not know the column" in err
+    told = "does not know the column"
+    said = warned(run(f"predict m {data} --with-columns {where}"), told)
     if place == "printed":
         Path("p.csv").write_text(said)
     columns_beside("p.csv", new)
@@ -151,35 +148,7 @@ def test_the_notation_is_that_of_the_table() -> None:
     assert pl.read_parquet("p.parquet")["a"].to_list() == numbers
 
 
-@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
-def test_batches_keep_the_columns(monkeypatch: pytest.MonkeyPatch, suffix: str) -> None:
-    rows = full_table()
-    frame = pl.DataFrame(rows).with_columns(
-        pl.col("a", "b", "share").cast(pl.Float64),
-        # Whole in one batch, fractions in another, nothing in the last.
-        k=pl.Series([float(i) if i < 15 else i / 4 if i < 30 else None for i in range(40)]),
-        note=pl.Series([None if i < 15 else f"n{i}" for i in range(40)]),
-    )
-    frame.write_parquet("t.parquet")
-    done(run(f"fit t.parquet {FIT} --model m"))
-    predict = "predict m t.parquet --with-columns -q --predictions"
-    done(run(f"{predict} whole{suffix}"))
-    monkeypatch.setattr(predicting, "_ROWS", 15)
-    done(run(f"{predict} parts{suffix}"))
-    if suffix == ".csv":
-        parts, whole = pl.read_csv("parts.csv"), pl.read_csv("whole.csv")
-        names = ["id", "label", *names_beside(rows)]
-        assert parts.columns == whole.columns
-        assert parts.select(names).equals(whole.select(names))
-        return
-    whole, parts = pl.read_parquet("whole.parquet"), pl.read_parquet("parts.parquet")
-    assert parts.columns == whole.columns == [*ANSWERS, *names_beside(rows)]
-    for name in ("k", "note"):
-        assert parts[name].to_list() == frame[name].to_list()
-    np.testing.assert_allclose(parts["margin"], whole["margin"], atol=1e-12)
-
-
-def test_the_command_that_is_shown_asks_for_the_columns_too() -> None:
+def test_shown_commands_keep_with_columns() -> None:
     write("t.csv", table())
     fit = "fit t.csv --label y --id name --with-columns"
     assert " --with-columns " in done(run(f"{fit} --predictions p.csv --next n.csv"))

@@ -14,7 +14,7 @@ import pytest
 from lapwing._app import labelling, predicting, reading
 from lapwing._app.requests import LabelRequest
 from lapwing.models import Model, load_model, save_model
-from tests.helpers.commandline import done, refused, run
+from tests.helpers.commandline import done, refused, run, warned
 from tests.helpers.tables import read, write
 
 CODE = """
@@ -115,9 +115,7 @@ def test_encoder_of_a_model_file_is_never_imported() -> None:
         refused(run(f"predict d.lapwing t.csv {COUNTS}"), "d.lapwing was damaged")
     Path("features.py").write_text(f"{CODE}\n", encoding="utf-8")
     reading._loaded.cache_clear()
-    code, _, error = run(PREDICT)
-    assert code == 0
-    assert "is not what m was fitted with: it has changed since" in error
+    warned(run(PREDICT), "is not what m was fitted with: it has changed since")
 
 
 def test_a_model_of_words_takes_no_encoder() -> None:

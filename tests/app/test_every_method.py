@@ -27,7 +27,7 @@ GRIDS |= {"laperls-cv": "--set mus=1000 --set lams=100"}
 
 
 @pytest.mark.parametrize("method", COMMAND_METHODS)
-def test_from_a_table_to_a_report(flowers: pl.DataFrame, method: str) -> None:
+def test_every_method_fits_predicts_and_reports(flowers: pl.DataFrame, method: str) -> None:
     chosen = COMMAND_METHODS[method]
     if chosen.regression:
         known = pl.int_range(pl.len()) % 3 == 0
@@ -138,7 +138,7 @@ def test_warnings_of_the_twin_are_suppressed(home: Path, monkeypatch: pytest.Mon
     assert outcome.twin.estimator.mu == 0
 
 
-def test_equal_rows_are_one_vertex_of_the_outcome() -> None:
+def test_equal_rows_share_a_vertex() -> None:
     rows = [(0, "a"), (0, ""), (1, ""), (2, ""), (5, "b"), (5, ""), (6, ""), (7, "")]
     lines = "".join(f"{i},{x},{kind}\n" for i, (x, kind) in enumerate(rows))
     Path("t.csv").write_text("flower,x,kind\n" + lines)
@@ -165,7 +165,7 @@ def test_output_notes_that_margins_of_s3vc_do_not_measure_certainty() -> None:
 # --- sizes of the classes -------------------------------------------------------------------------
 
 
-def test_a_class_may_be_all_labelled_by_the_sizes_that_are_given() -> None:
+def test_all_rows_of_a_class_may_be_labelled() -> None:
     truth = np.repeat([0, 1, 2], [30, 30, 2])
     X = np.random.default_rng(0).normal(size=(62, 2)) + 9 * np.eye(3, 2)[truth]
     labels = np.where((np.arange(62) % 15 == 0) | (truth == 2), np.array(list("abc"))[truth], "")

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from types import SimpleNamespace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from lapwing._app import choosing, forecast
+from lapwing._app import choosing, forecast, reading
 from lapwing._app.forecast import FitSize, Forecast
 from lapwing._app.methods import COMMAND_METHODS
-from lapwing._tables.encoders import Features
+from lapwing._app.requests import FitRequest
 from lapwing.estimators.choice import choose_solver, matrix_points, seconds_of_columns
 from lapwing.estimators.s3vm import seconds_of_pairs
 from lapwing.kernels import make_kernel
@@ -23,6 +23,7 @@ from lapwing.objectives.manifold import Objective
 from lapwing.solvers.embedded import tube
 from lapwing.solvers.graph.registry import share_arrays
 from lapwing.spaces.full import FullKernelSpace
+from tests.helpers.tables import write
 
 
 @pytest.fixture(autouse=True)
@@ -32,7 +33,7 @@ def _speed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LAPWING_MEMORY_LIMIT", "100g")
 
 
-def test_the_forecast_grows_as_it_should() -> None:
+def test_forecast_of_a_full_kernel() -> None:
     small, large = (forecast.manifold(FitSize(n, 10)) for n in (1000, 5000))
     assert (small.solver, small.memory, large.memory) == ("dual", 24_000_000, 600_000_000)
     assert large.seconds > 20 * small.seconds / 2
@@ -81,9 +82,7 @@ def test_forecast_and_choice_agree(
 @pytest.mark.parametrize(
     ("method", "loss"), [("laperls", Squared()), ("lapesvc", EpsilonInsensitive())]
 )
-def test_forecasts_of_embedded_regression_turn_where_the_estimator_does(
-    method: str, loss: Any
-) -> None:
+def test_embedded_forecasts_change_at_the_limit_of_the_estimator(method: str, loss: Any) -> None:
     limit = matrix_points(loss)
     sizes = FitSize(limit, 5), FitSize(limit + 1, 5)
     full, landmarks = (COMMAND_METHODS[method].forecast(size) for size in sizes)
@@ -108,28 +107,19 @@ def test_the_forecast_of_columns_is_the_rule_that_the_estimators_warn_by(
         assert forecast_of(FitSize(1000, 10, 10)).memory == int(8e6 * (1.2 + 3 * at_once))
 
 
-@pytest.mark.parametrize(("n_classes", "columns"), [(2, 1), (5, 5)])
-@pytest.mark.parametrize("regression", [False, True])
+@pytest.mark.parametrize(
+    ("labels", "method", "columns"),
+    [("uv", "laperls", 1), ("uvw", "laperls", 3), (["1.5", "2.5", "3.5"], "laperls-regressor", 1)],
+)
 def test_a_fit_is_forecast_for_all_its_classes(
-    n_classes: int, columns: int, regression: bool
+    labels: Sequence[str], method: str, columns: int
 ) -> None:
-    y = np.arange(30) % (n_classes + 1)
-    X = np.ones((30, 4))
-    features = Features(X, tuple("abcd"))
-    table: Any = SimpleNamespace(
-        X=X, y=y, labeled=y < n_classes, numeric=regression, features=features
-    )
-    table.n_labeled = int(table.labeled.sum())
-    sizes: list[FitSize] = []
-
-    def note(size: FitSize) -> Forecast:
-        sizes.append(size)
-        return Forecast(0, 7.0, "")
-
-    chosen = SimpleNamespace(regression=regression, forecast=note)
-    request: Any = SimpleNamespace(chosen=chosen)
-    assert choosing.forecast_seconds(table, request) == 7
-    assert sizes == [FitSize(30, 4, 1 if regression else columns, int((y < n_classes).sum()))]
+    rows = [{"x": str(i % 7), "y": labels[i % len(labels)] * (i < 12)} for i in range(30)]
+    write("t.csv", rows)
+    request = FitRequest(data=(Path("t.csv"),), label="y", method=method)
+    size = FitSize(30, 1, columns, 12)
+    expected = COMMAND_METHODS[method].forecast(size).seconds
+    assert choosing.forecast_seconds(reading.read(request), request) == expected
 
 
 def test_the_forecast_of_a_partition_counts_what_the_fit_asks_for() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import re
 import sys
-import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -93,7 +93,7 @@ def test_frames_show_their_columns_and_pipelines_their_steps(frame: Any) -> None
 
 @pytest.mark.parametrize("frame", FRAMES)
 @pytest.mark.parametrize("estimator", [LapSVC(), AnchorGraphClassifier()])
-def test_a_model_of_named_columns_is_given_them(frame: Any, estimator: Any) -> None:
+def test_models_with_column_names_raise_no_warnings(frame: Any, estimator: Any) -> None:
     table = frame({"east": X[:, 0], "north": X[:, 1]})
     for points in (table, X):  # a model of plain numbers takes a frame of them too
         model = estimator.fit(points, Y)
@@ -115,7 +115,7 @@ def test_names_of_rows_are_the_index_of_a_frame(model: Any) -> None:
     assert "moon-" in lapwing.report(model, table, Y).html
 
 
-def test_text_labels_and_what_marked_the_others() -> None:
+def test_text_labels_and_their_marker() -> None:
     names = np.array(["lower", "upper"], dtype=object)[TRUTH]
     y = first_labels(names, 3, unlabeled=None)
     page = lapwing.report(LapSVC().fit(X, y), X, y, truth=names).html
@@ -137,7 +137,7 @@ def test_sparse_points_and_a_kernel_matrix(model: Any) -> None:
 # --- estimators -----------------------------------------------------------------------------------
 
 
-def test_numbers() -> None:
+def test_report_of_a_regression() -> None:
     truth = X[:, 0] ** 2
     y = np.where(np.arange(N) % 4 == 0, truth, np.nan)
     page = lapwing.report(LapRLSRegressor().fit(X, y), X, y, truth=truth).html
@@ -196,7 +196,7 @@ def test_notebooks_show_the_page_in_a_frame(model: Any) -> None:
     assert repr(shown).startswith("<Report of LapSVC: 80 rows, 74 without a label;")
 
 
-def test_saving_is_whole_or_not_at_all(model: Any, folder: Path) -> None:
+def test_saves_reports_atomically(model: Any, folder: Path) -> None:
     shown = lapwing.report(model, X, Y)
     shown.save("r.html")
     assert Path("r.html").read_text(encoding="utf-8") == shown.html
@@ -211,43 +211,47 @@ def test_saving_is_whole_or_not_at_all(model: Any, folder: Path) -> None:
     assert [one.name for one in folder.iterdir()] == ["r.html"]
 
 
-def test_estimators_that_cannot_be_reported_on() -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        search = GridSearchCV(LapSVC(), {"gamma_A": [0.1]}, cv=2).fit(X, TRUTH)
-    for estimator, error, told in (
-        (LapSVC(), NotFittedError, "not fitted yet"),
-        (LogisticRegression(), TypeError, "ends in one; got LogisticRegression"),
-        (search, TypeError, r"got GridSearchCV\. Pass its best_estimator_"),
-        (Pipeline([("estimator", "passthrough")]), TypeError, "got str"),
-    ):
-        with pytest.raises(error, match=told):
-            lapwing.report(estimator, X, Y)
+NUMBERS = np.where(Y == -1, np.nan, X[:, 0])
+FITTED: dict[str, Callable[[], Any]] = {
+    "classes": lambda: LapSVC(random_state=0).fit(X, Y),
+    "numbers": lambda: LapRLSRegressor().fit(X, NUMBERS),
+    "graph": lambda: LapERLSClassifier().fit(X, Y),
+    "unfitted": LapSVC,
+    "other": LogisticRegression,
+    "search": lambda: GridSearchCV(LapSVC(), {}, cv=2).fit(X, TRUTH),
+    "no estimator": lambda: Pipeline([("estimator", "passthrough")]),
+}
 
 
+@pytest.mark.filterwarnings("ignore:.*every row has a label")
 @pytest.mark.parametrize(
-    ("points", "y", "told"),
+    ("fitted", "points", "y", "error", "told"),
     [
-        (X[1:], Y[1:], "X has 79 rows, and the model was fitted to 80"),
-        (X, Y[1:], "inconsistent numbers of samples"),
-        (X[::-1], Y, r"predictions of \d+ of 80 rows differ .*same order"),
-        (X, TRUTH, r"74 rows are labelled in only .*y .*as truth="),
-        (X, np.roll(Y, 1), r"rows are labelled in only one of y and the fit"),
+        ("unfitted", X, Y, NotFittedError, "not fitted yet"),
+        ("other", X, Y, TypeError, "ends in one; got LogisticRegression"),
+        ("search", X, Y, TypeError, r"got GridSearchCV\. Pass its best_estimator_"),
+        ("no estimator", X, Y, TypeError, "got str"),
+        ("classes", X[1:], Y[1:], ValueError, "X has 79 rows, and the model was fitted to 80"),
+        ("classes", X, Y[1:], ValueError, "inconsistent numbers of samples"),
+        ("classes", X[::-1], Y, ValueError, r"predictions of \d+ of 80 rows differ .*same order"),
+        ("classes", X, TRUTH, ValueError, r"74 rows are labelled in only .*y .*as truth="),
+        ("classes", X, np.roll(Y, 1), ValueError, "rows are labelled in only one of y and the fit"),
+        ("numbers", X, X[:, 0], ValueError, "74 rows are labelled in only"),
+        (
+            "graph",
+            np.vstack([X[1:], X[1:2]]),
+            Y,
+            ValueError,
+            "79 different rows, and the graph of the model has 80",
+        ),
     ],
-    ids=["rows", "labels", "order", "truth", "moved"],
 )
-def test_points_and_labels_are_those_of_the_fit(model: Any, points: Any, y: Any, told: str) -> None:
-    with pytest.raises(ValueError, match=told):
+def test_rejects_models_and_points_that_are_not_those_of_a_fit(
+    fitted: str, points: Any, y: Any, error: type[Exception], told: str
+) -> None:
+    model = FITTED[fitted]()
+    with pytest.raises(error, match=told):
         lapwing.report(model, points, y)
-
-
-def test_points_and_numbers_are_those_of_the_fit() -> None:
-    numbers = np.where(Y == -1, np.nan, X[:, 0])
-    with pytest.raises(ValueError, match="74 rows are labelled in only"):
-        lapwing.report(LapRLSRegressor().fit(X, numbers), X, X[:, 0])
-    model = LapERLSClassifier().fit(X, Y)
-    with pytest.raises(ValueError, match="79 different rows, and the graph of the model has 80"):
-        lapwing.report(model, np.vstack([X[1:], X[1:2]]), Y)
 
 
 def test_labels_that_were_added_belong_to_the_fit() -> None:

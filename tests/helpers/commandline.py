@@ -43,13 +43,22 @@ def done(answer: Answer) -> str:
     return answer.out
 
 
+def warned(answer: Answer, *parts: str) -> str:
+    """Check that a command succeeded with warnings that have all of `parts`, return its output."""
+    lines = answer.err.splitlines()
+    assert answer.code == 0, answer.err
+    assert lines, "no warning"
+    assert all(line.startswith("warning: ") for line in lines), answer.err
+    assert [part for part in parts if part not in answer.err] == [], answer.err
+    return answer.out
+
+
 def refused(answer: Answer, *parts: str) -> None:
     """Check for exit code 2, one line on stderr that has all of `parts`, and nothing on stdout."""
     assert (answer.code, answer.out) == (2, ""), answer.err
     assert answer.err.startswith("error: ")
     assert answer.err.count("\n") == 1, answer.err
-    for part in parts:
-        assert part in answer.err
+    assert [part for part in parts if part not in answer.err] == [], answer.err
 
 
 def found(answer: Answer) -> dict[str, Any]:

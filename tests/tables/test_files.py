@@ -312,13 +312,14 @@ def test_many_rows_in_little_more_than_their_own_memory(tmp_path: Path) -> None:
 @given(cut=st.integers(1, 700), flip=st.integers(0, 700))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @pytest.mark.filterwarnings("ignore::lapwing.exceptions.LapwingWarning")
-@pytest.mark.parametrize("suffix", ["csv", "parquet", "npz"])
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "npz", "xlsx"])
 def test_a_damaged_file_is_a_value_error_or_a_table(
     tmp_path: Path, suffix: str, cut: int, flip: int
 ) -> None:
     frame = pl.DataFrame({"x": [1.5, 2.5, 0.5] * 9, "y": ["a", "", "b"] * 9})
     arrays = {"X": frame["x"].to_numpy()[:, None], "y": np.array(frame["y"].to_list())}
-    contents = {"csv": frame.write_csv(), "parquet": frame, "npz": arrays}
+    contents: dict[str, Any] = {"csv": frame.write_csv(), "parquet": frame, "npz": arrays}
+    contents["xlsx"] = [frame.columns, *frame.rows()]
     path = write(tmp_path / f"t.{suffix}", contents[suffix])
     content = bytearray(path.read_bytes())
     content[flip % len(content)] ^= 0xFF

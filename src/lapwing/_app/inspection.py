@@ -130,6 +130,8 @@ def inspect(request: InfoRequest) -> dict[str, Any]:
 def _read(request: InfoRequest, selection: Selection) -> RawTable:
     """Read the files, with the labels of all of them and blanks where there is none."""
     raw = read_raw(request.data, selection)
+    if not raw.n:
+        raise ValueError(f"{request.source} has no rows.")
     if request.labels_file is not None:
         labels, marker = read_labels(request.labels_file, raw.n)
         raw = replace(raw, labels=labels, default_marker=marker)

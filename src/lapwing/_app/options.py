@@ -254,7 +254,8 @@ class TableRequest(Request):
     @property
     def read_options(self) -> ReadOptions:
         """Options of reading the table, taken from the attributes with the same names."""
-        names = (one.name for one in fields(ReadOptions) if hasattr(self, one.name))
+        # Asked of the class, so that an error in a property is raised.
+        names = (one.name for one in fields(ReadOptions) if hasattr(type(self), one.name))
         return ReadOptions(**{name: getattr(self, name) for name in names})
 
     def words(self, *, brief: bool = False) -> Iterator[str]:

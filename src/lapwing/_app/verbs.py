@@ -232,7 +232,7 @@ def conclude(
     """Write the files of a verb, and print its summary: as JSON, as text, or not if quiet."""
     request, text = result.request, ""
     # Before the files, so that an error here leaves none.
-    with StageLine("Looking at the answers", request.quiet):
+    with StageLine("Summarising", request.quiet):
         if request.as_json:
             text = json_text(summarize(result) | {"written": request.written})
         elif not request.quiet:
