@@ -11,8 +11,8 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, Field, dataclass, field, fields, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import MISSING, Field, dataclass, field, fields
 from functools import cached_property
 from inspect import cleandoc
 from pathlib import Path
@@ -192,12 +192,11 @@ class Request:
     @classmethod
     def read(cls, options: Mapping[str, Any]) -> Self:
         """Make the request from the values of typer: lists, and None for options not given."""
-        frozen: dict[str, Any] = {
+        given: dict[str, Any] = {
             name: tuple(value) if isinstance(value, list) else value
             for name, value in options.items()
+            if value is not None
         }
-        defaults = {f.name: f.default for f in fields(cls)}
-        given = {k: v for k, v in frozen.items() if not (v is None and defaults[k] is not None)}
         return cls(**given)
 
 
@@ -399,11 +398,6 @@ class LabeledRequest(TableRequest):
         outputs = [word for name, path in self.written.items() for word in (f"--{name}", path)]
         words = [*map(str, self.data), *self.words(brief=True), *outputs]
         return shlex.join(["lapwing", self.verb, *words])
-
-    def command_without(self, values: Sequence[str]) -> str:
-        """Return advice to repeat the request with more markers of unlabelled rows."""
-        again = replace(self, unlabeled=(*self.unlabeled, *values))
-        return f"run: {again.full_command}"
 
 
 def _check_choice(flag: str, value: str, known: tuple[str, ...]) -> None:

@@ -197,12 +197,16 @@ def fit_command(request: LabeledRequest, method: str, settings: Sequence[str] = 
 def advice_of(request: LabeledRequest) -> LabelAdvice:
     """Return the commands that messages about the labels of a table advise."""
 
+    def without(values: Sequence[str]) -> str:
+        again = replace(request, unlabeled=(*request.unlabeled, *values))
+        return f"run: {again.full_command}"
+
     def with_method(method: str) -> str:
         if isinstance(request, SuggestRequest):
             return f"run: {replace(request, method=method).full_command}"
         return f"run: {fit_command(request, method)}"
 
-    return LabelAdvice(request.command_without, with_method)
+    return LabelAdvice(without, with_method)
 
 
 @dataclass(frozen=True, kw_only=True)

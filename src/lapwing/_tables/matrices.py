@@ -310,7 +310,8 @@ def _load(source: Source, wanted: list[str]) -> Any:
             if missing:
                 raise ValueError(
                     f"{source} has no array {missing[0]!r}; it has {', '.join(map(repr, sizes))}. "
-                    "Features are read from 'X', labels and ids from arrays of their own."
+                    "Features are read from 'X', labels and ids from arrays of their own. Labels "
+                    "in another file are given with --labels."
                 )
             known = [name for name in dict.fromkeys([*wanted, _NAMES]) if name in sizes]
             # Checked by the headers, as a small file may unpack to more than the memory.
