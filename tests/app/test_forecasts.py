@@ -109,7 +109,7 @@ def test_the_forecast_of_columns_is_the_rule_that_the_estimators_warn_by(
 
 @pytest.mark.parametrize(
     ("labels", "method", "columns"),
-    [("uv", "laperls", 1), ("uvw", "laperls", 3), (["1.5", "2.5", "3.5"], "laperls-regressor", 1)],
+    [("uv", "lapesvc", 1), ("uvw", "lapesvc", 3), (["1.5", "2.5", "3.5"], "lapesvr", 1)],
 )
 def test_a_fit_is_forecast_for_all_its_classes(
     labels: Sequence[str], method: str, columns: int

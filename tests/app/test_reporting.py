@@ -223,7 +223,7 @@ FITTED: dict[str, Callable[[], Any]] = {
 }
 
 
-@pytest.mark.filterwarnings("ignore:.*every row has a label")
+@pytest.mark.filterwarnings("ignore:No row of y is unlabelled")
 @pytest.mark.parametrize(
     ("fitted", "points", "y", "error", "told"),
     [
