@@ -26,6 +26,7 @@ from lapwing._app.forecast import EFFORT, EffortPlan, FitSize
 from lapwing._app.methods import AUTO, COMMAND_METHODS, METHODS, method_of
 from lapwing._app.requests import FitRequest, TuneRequest
 from lapwing._app.settings import make_estimator, parse_settings, settings_of
+from lapwing._report.findings import describe_comparison
 from lapwing._report.text import number
 from lapwing.graphs import KNNGraph, default_graph
 from lapwing.model_selection import Candidate, compare, comparison, default_candidates
@@ -94,7 +95,6 @@ def test_auto_describes_its_choice_and_the_expected_error(blobs: pl.DataFrame) -
     choice = told["choice"]
     assert [row["name"] for row in choice["methods"]] == [row.name for row in alone.table]
     assert choice["verdict"] == alone.verdict
-    assert [row["labels_kept"] for row in choice["methods"]] == [row.fitted for row in alone.table]
     assert choice["methods"][0]["error"] == pytest.approx(alone.error)
     name, method = method_of(alone.best) or ("", None)
     assert method is not None
@@ -367,6 +367,13 @@ def test_compare_prints_the_table_and_the_command(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(forecast, "TRAFFIC", 1e4)
     err = run(f"compare {LABELS}").err
     assert err.startswith("warning: Comparing methods on t.csv will take about ")
+
+
+def test_json_of_a_comparison_has_the_share_of_labels_that_are_kept(blobs: pl.DataFrame) -> None:
+    alone = compare(*arrays(blobs), random_state=0)
+    rows = tuple(replace(row, fitted=0.75) for row in alone.table)
+    methods = describe_comparison(replace(alone, table=rows))["methods"]
+    assert {row["labels_kept"] for row in methods} == {0.75}
 
 
 def test_compare_writes_csv_and_html_or_nothing() -> None:

@@ -252,7 +252,9 @@ def shown(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return addresses
 
 
-def test_label_prints_the_address_and_opens_the_browser(shown: list[str]) -> None:
+def test_label_prints_the_address_and_the_numbers_of_labels(
+    shown: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     write("t.csv", table())
     address, words, end = done(run("label t.csv --label y --id name")).splitlines()
     assert shown == [address]
@@ -269,10 +271,6 @@ def test_label_prints_the_address_and_opens_the_browser(shown: list[str]) -> Non
     said = done(run(f"{LABEL} --quiet --id name --journal other.jsonl --port 0"))
     assert (said.count("\n"), len(shown)) == (1, 1)
     assert Path("other.jsonl").exists()
-
-
-def test_label_reports_numbers_of_labels_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    write("t.csv", table())
     monkeypatch.setattr(LabelServer, "wait", lambda self: self.session.give([10, 11, 12], "u"))
     end = done(run(f"{LABEL} --id name")).splitlines()[-1]
     assert end.startswith("3 labels in t.csv.labels.jsonl, and 4 labels in the table, of 40 rows. ")

@@ -71,24 +71,21 @@ def test_the_rows_are_those_of_the_estimator(method: str) -> None:
         assert row["y"] == ""
 
 
-def test_supervised_fits_suggest_uncertain_rows_by_the_default_graph() -> None:
-    X, y = arrays(table(n_labels=2)[0])
-    told = found(run(f"{SUGGEST} -k 4 --out n.csv --json --set gamma_I=0"))
-    expected = rows_to_label(X, k=4, model=LapSVC(gamma_I=0).fit(X, y))
-    assert told["suggested"] == [f"r{i}" for i in expected]
-
-
 def test_settings_and_scale_are_those_of_the_fit() -> None:
     rows, _ = table(n_labels=1)
     rows = [row | {"b": repr(1000 * float(row["b"]))} for row in rows]
     write("t.csv", rows)
-    settings = "--set gamma_A=0.1 --set graph.n_neighbors=4"
-    told = found(run(f"{SUGGEST} -k 3 --out n.csv --json {settings}"))
-    assert told["scaling"].startswith("columns standardised: 'b' varies")
     X, y = arrays(rows)
     X = (X - X.mean(axis=0)) / X.std(axis=0)
     model = LapSVC(gamma_A=0.1, graph=KNNGraph(4, power=1), updatable=True).fit(X, y)
-    assert told["suggested"] == [f"r{i}" for i in model.suggest(3)]
+    alone = LapSVC(gamma_I=0).fit(X, y)  # asks by the default graph
+    for settings, expected in (
+        ("--set gamma_A=0.1 --set graph.n_neighbors=4", model.suggest(3)),
+        ("--set gamma_I=0", rows_to_label(X, k=3, model=alone)),
+    ):
+        told = found(run(f"{SUGGEST} -k 3 --out n.csv --json {settings}"))
+        assert told["scaling"].startswith("columns standardised: 'b' varies")
+        assert told["suggested"] == [f"r{i}" for i in expected]
 
 
 @pytest.mark.parametrize(

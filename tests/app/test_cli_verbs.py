@@ -21,6 +21,7 @@ from sklearn.preprocessing import OneHotEncoder
 
 from lapwing import LapSVC
 from lapwing._app import console
+from lapwing._app.forecast import FitSize
 from lapwing._app.methods import AUTO, COMMAND_METHODS
 from lapwing._app.requests import FitRequest
 from lapwing.models import load_model
@@ -290,23 +291,13 @@ def test_info_lists_methods_that_take_long_or_do_not_fit() -> None:
     assert "other method" not in said
 
 
-def test_info_forecasts_numbers_as_one_column() -> None:
-    memory = []
-    for labels in ([f"{k}.5" for k in range(20)], ["1", "2"] * 10):
-        rows = zip(np.arange(40) / 7, [*labels, *[""] * 20], strict=True)
-        write_rows("t.csv", "x,y", rows)
-        told = found(run("info t.csv --label y --json"))["forecast"]
-        memory.append({name: one["memory_bytes"] for name, one in told.items()})
-    for name, need in memory[0].items():
-        assert memory[1][name] == need
-
-
 @pytest.mark.parametrize(
     ("labels", "options", "numbers", "classes"),
     [
         (["0.5", "1.5", "2.5", "1.5"], "--label y", True, False),
         (["a", "b", "1", "2"], "--label y", False, True),
         (["1", "2", "1", "2"], "--label y", True, True),
+        (["1", "2", "3", "2"], "--label y", True, True),
         (["1 \u20ac", "2 \u20ac", "1 \u20ac", "2 \u20ac"], "--label y", True, True),
         (["1.5", "2.5", *["?"] * 10], "--label y", True, True),
         (["a", "b", "a", "b"], "", True, True),
@@ -323,6 +314,13 @@ def test_info_forecasts_the_methods_that_can_learn_the_labels(
         name for name, one in COMMAND_METHODS.items() if (numbers, classes)[not one.regression]
     }
     assert set(methods) == {AUTO, *known}
+    # A method for numbers has one column, whatever the number of classes.
+    columns = 3 if "3" in labels else 1
+    for name in known:
+        one = COMMAND_METHODS[name]
+        n_labels = len(labels) * (2 if len(labels) < 12 else 1) if options else 0
+        size = FitSize(12, 1, 1 if one.regression else columns, n_labels)
+        assert methods[name]["seconds"] == one.forecast(size).seconds, name
 
 
 def test_info_distinguishes_quantities_from_classes() -> None:
