@@ -96,11 +96,11 @@ def test_auto_describes_its_choice_and_the_expected_error(blobs: pl.DataFrame) -
     assert [row["name"] for row in choice["methods"]] == [row.name for row in alone.table]
     assert choice["verdict"] == alone.verdict
     assert choice["methods"][0]["error"] == pytest.approx(alone.error)
-    name, method = method_of(alone.best) or ("", None)
+    method = method_of(alone.best)
     assert method is not None
-    assert told["method"] == name == load_model("m").info["method"]
+    assert told["method"] == method.name == load_model("m").info["method"]
     assert type(load_model("m").pipeline[-1]) is method.estimator
-    assert f"Why {method.name}" in page()
+    assert f"Why {method.class_name}" in page()
     assert "seconds" not in json.dumps(choice)  # what differs from run to run is in no file
 
     lines = done(run(f"{AUTO_FIT} --predictions a.csv")).splitlines()
@@ -509,9 +509,8 @@ def test_other_graphs_have_no_settings() -> None:
 def test_every_usual_candidate_can_be_fitted_from_the_command_line() -> None:
     for shape in ((50, 3), (20, 90), (13_000, 2)):
         for candidate in default_candidates(np.zeros(shape)):
-            known = method_of(candidate.estimator)
-            assert known is not None, candidate.name
-            method = known[1]
+            method = method_of(candidate.estimator)
+            assert method is not None, candidate.name
             settings = settings_of(candidate.estimator, method, KNNGraph())
             assert settings is not None
             again = make_estimator(method, parse_settings(settings, method), 0, graph=KNNGraph())

@@ -57,7 +57,7 @@ def test_every_method_fits_predicts_and_reports(flowers: pl.DataFrame, method: s
     assert told["error"].get("root_mean_square", 0) < 0.8  # the standard deviation is 1.8
 
     page = Path("r.html").read_text(encoding="utf-8")
-    assert f"{chosen.name} on" in page
+    assert f"{chosen.class_name} on" in page
     assert ("supervised twin" in page.lower()) == (chosen.twin is not None)
     new = pl.read_csv(io.StringIO(done(run("predict m.lapwing t.csv --id flower"))))
     own = pl.read_csv("p.csv")

@@ -139,15 +139,14 @@ def test_the_documentation_lists_the_methods() -> None:
     text = (Path(__file__).resolve().parents[2] / page).read_text(encoding="utf-8")
     lines = [line for line in text.splitlines() if line.startswith("| `lap") or "`" in line]
     for name, method in COMMAND_METHODS.items():
-        assert any(
-            line.startswith(f"| `{name}`") and f"| `{method.name}` | {method.learns_by} |" in line
-            for line in lines
-        ), f"{page} lacks | `{name}` | `{method.name}` | {method.learns_by} |"
+        start, rest = f"| `{name}`", f"| `{method.class_name}` | {method.learns_by} |"
+        found = [line for line in lines if line.startswith(start) and rest in line]
+        assert found, f"{page} lacks {start} {rest}"
 
 
 def test_every_estimator_has_a_method() -> None:
     check_examples(
-        [method.name for method in COMMAND_METHODS.values()],
+        [method.class_name for method in COMMAND_METHODS.values()],
         estimators.__all__,
         registry="__all__ of lapwing.estimators",
         place="COMMAND_METHODS in lapwing._app.methods",

@@ -96,7 +96,7 @@ def test_settings_of_a_space() -> None:
 
 @pytest.mark.parametrize("name", ["lapsvc", "LapSVC", "LAPRLS", "LapRLSClassifier"])
 def test_methods_by_their_names(name: str) -> None:
-    assert find_method(name)[0] in ("lapsvc", "laprls")
+    assert find_method(name).name in ("lapsvc", "laprls")
 
 
 FIT = "fit home/t.csv --label kind --id flower --truth truth"

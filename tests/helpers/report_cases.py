@@ -69,13 +69,13 @@ def outcome(
         predictions = Predictions(ids, estimator.predict(points), labeled)
     pipeline = Pipeline([("scale", scaler), ("estimator", estimator)])
     predictions, trust = trust_rows(estimator, predictions)
-    chosen = MethodChoice(*find_method(type(estimator).__name__), estimator)
-    request = FitRequest(data=(Path("cases.csv"),), label="y", method=chosen.name)
+    chosen = MethodChoice(find_method(type(estimator).__name__), estimator)
+    request = FitRequest(data=(Path("cases.csv"),), label="y", method=chosen.method.name)
     vertex = distinct_rows(points)[1]
     if estimator.get_params().get("graph") is not None and vertex.max() + 1 < len(y):
         vertex = vertex if isinstance(estimator.graph, KNNGraph) else np.arange(len(y))
     return Outcome(
-        method=chosen.method.facts(chosen.name, estimator),
+        method=chosen.method.facts(estimator),
         origin=origin_of(request, chosen, points),
         table=rows,
         pipeline=pipeline,

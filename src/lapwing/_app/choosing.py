@@ -65,10 +65,7 @@ class MethodChoice:
 
     Attributes
     ----------
-    name : str
-        Key of `COMMAND_METHODS`.
     method : CommandMethod
-        The method of this name.
     estimator : estimator
         Unfitted.
     choice : Choice or None
@@ -79,7 +76,6 @@ class MethodChoice:
         Unfitted scaler of the columns.
     """
 
-    name: str
     method: CommandMethod
     estimator: Any
     choice: Choice | None = None
@@ -165,7 +161,7 @@ def choose(
         scaler, best = best
     known = method_of(best)
     assert known is not None
-    return MethodChoice(*known, best, Choice(found, tuple(settings.untried)), sharpness, scaler)
+    return MethodChoice(known, best, Choice(found, tuple(settings.untried)), sharpness, scaler)
 
 
 def compare_methods(table: Table, request: CompareRequest, progress: Stages = SILENT) -> Compared:
@@ -255,7 +251,7 @@ def _named_method(
         unlabeled=table.unlabeled,
         graph=default_graph(points, regression=method.regression),
     )
-    return MethodChoice(name, method, estimator)
+    return MethodChoice(method, estimator)
 
 
 def _default_path(table: Table) -> str:
@@ -278,11 +274,11 @@ def _refuse_settings_of_classes(table: Table, request: LearningRequest) -> None:
 def _exportable(candidate: Candidate) -> Candidate:
     """Return a candidate in a form that can be exported to ONNX."""
     known = method_of(candidate.estimator)
-    if known is None or not known[1].onnx_with:
+    if known is None or not known.onnx_with:
         return candidate
-    changed = known[1].onnx_with
+    changed = known.onnx_with
     estimator = clone(candidate.estimator).set_params(**changed)
-    return replace(candidate, name=repr(known[1].estimator(**changed)), estimator=estimator)
+    return replace(candidate, name=repr(known.estimator(**changed)), estimator=estimator)
 
 
 def _compare_settings(
@@ -331,17 +327,16 @@ def _compare(
 
 def command_of(estimator: Any, request: LabeledRequest, points: Any) -> str:
     """Return the command that fits an estimator to a table; empty if no options express it."""
-    known = method_of(estimator)
-    if known is None:
+    method = method_of(estimator)
+    if method is None:
         return ""
-    name, method = known
     settings = settings_of(estimator, method, default_graph(points, regression=method.regression))
-    return "" if settings is None else fit_command(request, name, settings)
+    return "" if settings is None else fit_command(request, method.name, settings)
 
 
 def name_stage(request: LearningRequest) -> str:
     """Return the description of a fit for its progress display."""
-    return "Choosing a method" if request.automatic else request.chosen.name
+    return "Choosing a method" if request.automatic else request.chosen.class_name
 
 
 def forecast_seconds(table: Table, request: LearningRequest) -> float:

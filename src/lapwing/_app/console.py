@@ -162,7 +162,7 @@ def describe_fit(outcome: Outcome) -> Parts:
     used = sum(note.used for note in table.features.notes)
     columns = plural(used or len(table.feature_names), "column")
     scaling = _capitalized(outcome.scaling)
-    yield f"{outcome.fitted_by.name}, {columns}, {outcome.seconds:.1f} s. {scaling}."
+    yield f"{outcome.fitted_by.class_name}, {columns}, {outcome.seconds:.1f} s. {scaling}."
     if figures is None:
         yield "The features stayed in their files and were read in blocks."
     yield from summary_lines(table.features.notes, table.remarks)

@@ -210,7 +210,7 @@ def fit(
     answers = predict_fitted_rows(estimator, method, before.points, table)
     answers, trust = trust_rows(estimator, answers)
     return Outcome(
-        method=method.facts(chosen.name, estimator),
+        method=method.facts(estimator),
         origin=origin_of(request, replace(chosen, estimator=estimator), before.points),
         table=table,
         pipeline=Pipeline([*before.steps, ("estimator", estimator)]),
@@ -271,7 +271,7 @@ def suggest(
     if fitted:
         chosen = choose(table, request, before.points, progress)
         before = chosen.scaled(before, table)
-        name, estimator = chosen.name, chosen.estimator
+        name, estimator = chosen.method.name, chosen.estimator
         keep_graph(estimator, table.n)
         fit_estimator(estimator, before.points, table.y, request, callbacks)
         rows = rows_to_label_next(estimator, before.points, request.n_rows)

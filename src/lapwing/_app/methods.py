@@ -7,7 +7,7 @@ Names, help, completion, ``lapwing info`` and the texts of the report are derive
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from types import MappingProxyType
 from typing import Any
@@ -78,6 +78,8 @@ class CommandMethod:
         Why it has no ONNX form; empty if it has one.
     onnx_with : mapping of str to object
         Parameters with which it can be exported nevertheless.
+    name : str
+        Name on the command line, its key in `METHODS`.
     """
 
     estimator: type
@@ -93,10 +95,11 @@ class CommandMethod:
     margin_note: str = ""
     no_onnx: str = ""
     onnx_with: Mapping[str, Any] = field(default_factory=dict)
+    name: str = ""
 
     @property
-    def name(self) -> str:
-        """Name of the class."""
+    def class_name(self) -> str:
+        """Name of the class of the estimator."""
         return self.estimator.__name__
 
     @property
@@ -111,10 +114,10 @@ class CommandMethod:
         makers = {"graph": self.graph, "space": Landmarks}
         return {name: make for name, make in makers.items() if name in known}
 
-    def facts(self, name: str, fitted: Any) -> MethodFacts:
-        """Describe a fitted estimator that has a name on the command line."""
+    def facts(self, fitted: Any) -> MethodFacts:
+        """Describe a fitted estimator."""
         return MethodFacts(
-            name,
+            self.name,
             self.solver or str(fitted.solver_),
             self.unlabeled_use(fitted),
             self.remedies,
@@ -186,110 +189,109 @@ _NO_SUM = (
     "--onnx, or use --method laperls"
 )
 
+_BY_NAME = {
+    "lapsvc": _manifold(estimators.LapSVC, "a graph of neighbours"),
+    "laprls": _manifold(estimators.LapRLSClassifier, "a graph of neighbours, least squares"),
+    "lapsvc-cv": _manifold_path(
+        estimators.LapSVCCV, "a graph of neighbours; chooses its parameters by leave-one-out"
+    ),
+    "laprls-cv": _manifold_path(
+        estimators.LapRLSClassifierCV,
+        "a graph of neighbours, least squares; chooses its parameters by leave-one-out",
+    ),
+    "s3vc": CommandMethod(
+        estimators.S3VC,
+        "keeping the boundary out of dense regions",
+        forecast=forecast.low_density,
+        remedies=Remedies("a smaller C_star, or another method", "a smaller C", "C_star"),
+        # A balance also constrains the unlabelled rows.
+        twin=Twin({"gamma_I": 0.0, "C_star": 0.0, "balance": None}, "C* = 0, γ_I = 0, no balance"),
+        unlabeled_use=_density_use,
+        solver="lbfgs",
+        margin_note="S3VC moves its boundary away from the rows, so that margins are large "
+        "where answers are wrong, too.",
+    ),
+    "laperls": _embedded(
+        estimators.LapERLSClassifier,
+        "virtual labels on a graph, for many rows",
+        forecast.embedded_squared,
+    ),
+    "laperls-cv": CommandMethod(
+        estimators.LapERLSClassifierCV,
+        "virtual labels on a graph; chooses its parameters by leave-one-out",
+        forecast=forecast.embedded_path,
+        remedies=Remedies("smaller mus, or other graphs", "smaller Cs", "mus"),
+        twin=Twin(
+            # With as many eigenvectors as rows, the virtual labels are unrestricted.
+            {"mus": (0.0,), "n_eigenvectors": (10**9,)},
+            "labelled rows alone, μ = 0",
+            labeled_only=True,
+        ),
+        virtual=True,
+    ),
+    "lapesvc": _embedded(
+        estimators.LapESVC,
+        "virtual labels on a graph; bounded influence of each row",
+        forecast.embedded_tube,
+    ),
+    "balanced": CommandMethod(
+        estimators.BalancedGraphClassifier,
+        "a graph of neighbours and the class sizes, for very few labels",
+        forecast=forecast.balanced,
+        remedies=Remedies("another graph", "another graph", "n_votes"),
+        virtual=True,
+        solver="flow",
+        graph=partial(KNNGraph, 10, weights="steep", power=1),
+        no_onnx="its answers for new rows go through the nearest rows of the fit, which the "
+        "ONNX export does not translate. --set n_votes=0 leaves them out",
+        onnx_with={"n_votes": 0},
+    ),
+    "anchors": CommandMethod(
+        estimators.AnchorGraphClassifier,
+        "a graph over anchors that represent the rows; fast",
+        forecast=forecast.anchors,
+        remedies=Remedies("a smaller gamma_I, or more anchors", "", "gamma_I"),
+        unlabeled_use=lambda estimator: f"{estimator.anchors_.points.shape[0]} anchors",
+        solver="least squares",
+        graph=AnchorGraph,
+        drawn=("graph",),
+        no_onnx=_NO_SUM.format("anchors"),
+    ),
+    "eigenfunctions": CommandMethod(
+        estimators.EigenfunctionClassifier,
+        "their density along principal directions; fast",
+        forecast=forecast.eigenfunctions,
+        remedies=Remedies("fewer eigenfunctions", "", "n_eigenfunctions"),
+        unlabeled_use=lambda estimator: "their density along principal directions",
+        solver="least squares",
+        no_onnx=_NO_SUM.format("histograms"),
+    ),
+    "lapsvr": _manifold(
+        estimators.LapSVR,
+        "a graph of neighbours; for numbers",
+        forecast=partial(forecast.manifold, kinks=True),
+    ),
+    "laprls-regressor": _manifold(
+        estimators.LapRLSRegressor, "a graph of neighbours, least squares; for numbers"
+    ),
+    "laprls-regressor-cv": _manifold_path(
+        estimators.LapRLSRegressorCV,
+        "a graph of neighbours, least squares; for numbers; chooses its parameters by the "
+        "marginal likelihood",
+    ),
+    "lapesvr": _embedded(
+        estimators.LapESVR,
+        "virtual labels on a graph; for numbers",
+        forecast.embedded_tube,
+    ),
+    "laperls-regressor": _embedded(
+        estimators.LapERLSRegressor,
+        "virtual labels on a graph, for many rows; for numbers",
+        forecast.embedded_squared,
+    ),
+}
 COMMAND_METHODS: Mapping[str, CommandMethod] = MappingProxyType(
-    {
-        "lapsvc": _manifold(estimators.LapSVC, "a graph of neighbours"),
-        "laprls": _manifold(estimators.LapRLSClassifier, "a graph of neighbours, least squares"),
-        "lapsvc-cv": _manifold_path(
-            estimators.LapSVCCV, "a graph of neighbours; chooses its parameters by leave-one-out"
-        ),
-        "laprls-cv": _manifold_path(
-            estimators.LapRLSClassifierCV,
-            "a graph of neighbours, least squares; chooses its parameters by leave-one-out",
-        ),
-        "s3vc": CommandMethod(
-            estimators.S3VC,
-            "keeping the boundary out of dense regions",
-            forecast=forecast.low_density,
-            remedies=Remedies("a smaller C_star, or another method", "a smaller C", "C_star"),
-            # A balance also constrains the unlabelled rows.
-            twin=Twin(
-                {"gamma_I": 0.0, "C_star": 0.0, "balance": None}, "C* = 0, γ_I = 0, no balance"
-            ),
-            unlabeled_use=_density_use,
-            solver="lbfgs",
-            margin_note="S3VC moves its boundary away from the rows, so that margins are large "
-            "where answers are wrong, too.",
-        ),
-        "laperls": _embedded(
-            estimators.LapERLSClassifier,
-            "virtual labels on a graph, for many rows",
-            forecast.embedded_squared,
-        ),
-        "laperls-cv": CommandMethod(
-            estimators.LapERLSClassifierCV,
-            "virtual labels on a graph; chooses its parameters by leave-one-out",
-            forecast=forecast.embedded_path,
-            remedies=Remedies("smaller mus, or other graphs", "smaller Cs", "mus"),
-            twin=Twin(
-                # With as many eigenvectors as rows, the virtual labels are unrestricted.
-                {"mus": (0.0,), "n_eigenvectors": (10**9,)},
-                "labelled rows alone, μ = 0",
-                labeled_only=True,
-            ),
-            virtual=True,
-        ),
-        "lapesvc": _embedded(
-            estimators.LapESVC,
-            "virtual labels on a graph; bounded influence of each row",
-            forecast.embedded_tube,
-        ),
-        "balanced": CommandMethod(
-            estimators.BalancedGraphClassifier,
-            "a graph of neighbours and the class sizes, for very few labels",
-            forecast=forecast.balanced,
-            remedies=Remedies("another graph", "another graph", "n_votes"),
-            virtual=True,
-            solver="flow",
-            graph=partial(KNNGraph, 10, weights="steep", power=1),
-            no_onnx="its answers for new rows go through the nearest rows of the fit, which the "
-            "ONNX export does not translate. --set n_votes=0 leaves them out",
-            onnx_with={"n_votes": 0},
-        ),
-        "anchors": CommandMethod(
-            estimators.AnchorGraphClassifier,
-            "a graph over anchors that represent the rows; fast",
-            forecast=forecast.anchors,
-            remedies=Remedies("a smaller gamma_I, or more anchors", "", "gamma_I"),
-            unlabeled_use=lambda estimator: f"{estimator.anchors_.points.shape[0]} anchors",
-            solver="least squares",
-            graph=AnchorGraph,
-            drawn=("graph",),
-            no_onnx=_NO_SUM.format("anchors"),
-        ),
-        "eigenfunctions": CommandMethod(
-            estimators.EigenfunctionClassifier,
-            "their density along principal directions; fast",
-            forecast=forecast.eigenfunctions,
-            remedies=Remedies("fewer eigenfunctions", "", "n_eigenfunctions"),
-            unlabeled_use=lambda estimator: "their density along principal directions",
-            solver="least squares",
-            no_onnx=_NO_SUM.format("histograms"),
-        ),
-        "lapsvr": _manifold(
-            estimators.LapSVR,
-            "a graph of neighbours; for numbers",
-            forecast=partial(forecast.manifold, kinks=True),
-        ),
-        "laprls-regressor": _manifold(
-            estimators.LapRLSRegressor, "a graph of neighbours, least squares; for numbers"
-        ),
-        "laprls-regressor-cv": _manifold_path(
-            estimators.LapRLSRegressorCV,
-            "a graph of neighbours, least squares; for numbers; chooses its parameters by the "
-            "marginal likelihood",
-        ),
-        "lapesvr": _embedded(
-            estimators.LapESVR,
-            "virtual labels on a graph; for numbers",
-            forecast.embedded_tube,
-        ),
-        "laperls-regressor": _embedded(
-            estimators.LapERLSRegressor,
-            "virtual labels on a graph, for many rows; for numbers",
-            forecast.embedded_squared,
-        ),
-    }
+    {name: replace(method, name=name) for name, method in _BY_NAME.items()}
 )
 
 # Values of --method: the methods, and auto.
@@ -300,33 +302,29 @@ METHODS: Mapping[str, CommandMethod] = MappingProxyType(
             "tries the families of methods and takes the best",
             forecast=forecast.comparison,
             remedies=Remedies("another method", "another method", "another method"),
+            name=AUTO,
         ),
         **COMMAND_METHODS,
     }
 )
 
 
-def method_of(estimator: Any) -> tuple[str, CommandMethod] | None:
-    """Return the name and the method of an estimator, fitted or not; None if it has none."""
-    for name, method in COMMAND_METHODS.items():
-        if isinstance(estimator, method.estimator):
-            return name, method
-    return None
+def method_of(estimator: Any) -> CommandMethod | None:
+    """Return the method of an estimator, fitted or not; None if it has none."""
+    methods = COMMAND_METHODS.values()
+    return next((one for one in methods if isinstance(estimator, one.estimator)), None)
 
 
-def find_method(name: str) -> tuple[str, CommandMethod]:
-    """Return a method and its name in `METHODS`, by that name or the name of its estimator.
+def find_method(name: str) -> CommandMethod:
+    """Return a method of `METHODS` by its name or the name of its estimator.
 
     Raises
     ------
     ValueError
         If there is none; the message suggests the most similar name.
     """
-    known = {key: key for key in METHODS}
-    known |= {method.name: key for key, method in METHODS.items()}
-    folded = {other.casefold(): key for other, key in known.items()}
-    if name.casefold() in folded:
-        key = folded[name.casefold()]
-        return key, METHODS[key]
+    for method in METHODS.values():
+        if name.casefold() in (method.name, method.class_name.casefold()):
+            return method
     hint = guess(name, METHODS, 2, " Did you mean {}?")
     raise ValueError(f"--method {name!r} must be one of {', '.join(METHODS)}.{hint}")

@@ -432,7 +432,7 @@ class LearningRequest(LabeledRequest):
 
     def __post_init__(self) -> None:
         named = self.method or self._usual_method()
-        object.__setattr__(self, "method", find_method(named)[0] if named else "")
+        object.__setattr__(self, "method", find_method(named).name if named else "")
         super().__post_init__()
         self.parameters  # noqa: B018 - raises before a file is read
 
@@ -460,7 +460,7 @@ class LearningRequest(LabeledRequest):
     @property
     def chosen(self) -> CommandMethod:
         """The method."""
-        return find_method(self.method or METHOD_OF_SETTINGS)[1]
+        return find_method(self.method or METHOD_OF_SETTINGS)
 
 
 def next_path(path: Path) -> Path:

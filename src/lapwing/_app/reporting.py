@@ -115,7 +115,7 @@ def fit_record(
         choice, model = Choice(model.evidence_), model.best_estimator_
     pipeline = model if isinstance(model, Pipeline) else Pipeline([("estimator", model)])
     estimator = pipeline[-1]
-    name, method = find_command_method(estimator, model)
+    method = find_command_method(estimator, model)
     check_is_fitted(estimator)
     given = pipeline[:-1].transform(X) if len(pipeline) > 1 else X
     points = given if is_sparse(given) else np.asarray(given)
@@ -141,7 +141,7 @@ def fit_record(
     answers, trust = trust_rows(estimator, answers)
     seed = estimator.get_params(deep=False).get("random_state")
     return FitRecord(
-        method.facts(name, estimator),
+        method.facts(estimator),
         Origin(seed if isinstance(seed, int) else None, _HINTS),
         table,
         pipeline,
@@ -155,8 +155,8 @@ def fit_record(
     )
 
 
-def find_command_method(estimator: Any, model: Any) -> tuple[str, CommandMethod]:
-    """Return the name on the command line and the method of an estimator.
+def find_command_method(estimator: Any, model: Any) -> CommandMethod:
+    """Return the method of an estimator.
 
     Raises
     ------

@@ -148,7 +148,7 @@ class FitRequest(LearningRequest, AnswersRequest):
             raise ValueError("--onnx: an ONNX file cannot hold the encoder. Leave out one of both.")
         lack = method.lacks_onnx(parameters)
         if self.onnx is not None and lack:
-            raise ValueError(f"--onnx: {method.name} cannot be exported to ONNX: {lack}.")
+            raise ValueError(f"--onnx: {method.class_name} cannot be exported to ONNX: {lack}.")
 
     @property
     def hints(self) -> Hints:
@@ -228,7 +228,7 @@ class TuneRequest(FitRequest):
 
     def __post_init__(self) -> None:
         if self.method:
-            name = find_method(self.method)[0]
+            name = find_method(self.method).name
             tuned = name if name.endswith("-cv") or name == AUTO else f"{name}-cv"
             if tuned not in METHODS:
                 known = [one.removesuffix("-cv") for one in METHODS if one.endswith("-cv")]

@@ -89,7 +89,7 @@ def parse_settings(texts: Sequence[str], method: CommandMethod) -> dict[str, Any
         if name not in names:
             close = guess(name, names, 1) or guess(name.rpartition(".")[2], names, 1)
             hint = close or f"It has {', '.join(names)}."
-            raise ValueError(f"--set {name}: {method.name} has no parameter {name!r}. {hint}")
+            raise ValueError(f"--set {name}: {method.class_name} has no parameter {name!r}. {hint}")
         if name in settings:
             raise ValueError(f"--set {name} is given twice; give it once.")
         settings[name] = _parse(name, value.strip(), defaults[name])
