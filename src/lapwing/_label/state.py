@@ -24,6 +24,7 @@ from lapwing._label.journal import Record
 from lapwing._label.learner import Estimate
 from lapwing._label.material import Material
 from lapwing._label.words import RequestError, check_class_name
+from lapwing._tables.coding import same_label
 
 MARKS = ("flagged", "skipped")
 
@@ -66,7 +67,7 @@ class State:
         KeyError, TypeError, ValueError, IndexError, OverflowError or RequestError
             If a record is impossible for the table.
         """
-        history = _of_table(material, _first_names(records))
+        history = _of_table(material, _first_names(records), _named_classes(records))
         checks = Checks.begin(history.base, random_labels=material.random_labels)
         return reduce(cls.after, records, cls(history, checks))
 
@@ -109,12 +110,19 @@ class State:
         return replace(self, history=_changed(self.history, record), version=self.version + 1)
 
 
-def _of_table(material: Material, first_names: Mapping[str, str]) -> History:
-    """Return the history of the table's labels, to which the journal is applied."""
+def _of_table(material: Material, first_names: Mapping[str, str], named: Sequence[str]) -> History:
+    """Return the history of the table's labels, to which the journal is applied.
+
+    Known classes get the spelling of the journal, such as 1.0 for 1.
+    """
     table = material.table
     given = np.where(table.labeled, table.y, "").astype(object).tolist()
     names = [first_names.get(str(name), str(name)) for name in given]
-    known = dict.fromkeys(first_names.get(name, name) for name in material.classes)
+    alike = (
+        next((one for one in (*first_names, *named) if same_label(one, name)), name)
+        for name in material.classes
+    )
+    known = dict.fromkeys(first_names.get(name, name) for name in alike)
     known |= dict.fromkeys(sorted(set(names) - {""}))
     place = {name: k for k, name in enumerate(known)} | {"": NO_CODE}
     base = np.array([place[name] for name in names], dtype=np.int32)
@@ -135,6 +143,13 @@ def _first_names(records: Iterable[Record]) -> dict[str, str]:
     pairs = zip(history.classes, history.first_names, strict=True)
     # If classes have swapped names, names in the table are the initial ones.
     return {name: first for name, first in pairs if name not in history.first_names}
+
+
+def _named_classes(records: Sequence[Record]) -> list[str]:
+    """Return the names that a journal gives to classes."""
+    given = (label for record in records for label, _ in record.get("given", ()))
+    added = (record["class"] for record in records if "class" in record)
+    return [name for name in (*given, *added) if name is not None]
 
 
 def _changed(history: History, record: Record) -> History:
