@@ -148,7 +148,7 @@ def test_rejects_bandwidths_that_the_bins_cannot_resolve() -> None:
     fit_eigenfunctions(X, bandwidth=0.01, n_bins=400)
 
 
-def test_blocks_of_rows_and_directions_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_blocks_of_rows_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     X = clusters(3)[0]
     expected = fit_eigenfunctions(X)
     U = expected.evaluate(X)

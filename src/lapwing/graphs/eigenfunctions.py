@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -28,7 +27,7 @@ import numpy as np
 import scipy.linalg as sla
 from sklearn.decomposition import PCA
 
-from lapwing._arrays import Array, is_sparse, row_blocks
+from lapwing._arrays import Array, is_sparse
 from lapwing._host.memory import require_memory
 from lapwing._host.warn import warn
 from lapwing._rows import PointData, blocks_of, is_rows, moments_of
@@ -343,24 +342,11 @@ class Histograms(NamedTuple):
 
 
 def _histograms(X: PointData, rotation: Rotation, n_bins: int, clip: float) -> Histograms:
-    """Compute the histograms of points in memory or on disk."""
-    n, q, shares = X.shape[0], len(rotation.deviations), [clip, 1 - clip]
-    if is_rows(X):
-        along = _streamed(lambda: coordinates(X, rotation, np.arange(q)))
-        found, ends = quantiles(along, n, shares)
-        return histograms_between(found, ends, along, n, rotation.deviations, n_bins)
-    histograms = Histograms(np.empty((q, n_bins)), np.empty(q), np.empty(q))
-    # A few directions at a time, whose coordinates are in memory.
-    for group in row_blocks(q, 4 * 8 * n, _BLOCK_BYTES):
-        blocks = coordinates(X, rotation, np.arange(q)[group])
-        held = np.concatenate([rows for _, rows in blocks])
-        found, ends = np.quantile(held, shares, axis=0), (held.min(axis=0), held.max(axis=0))
-        deviations = rotation.deviations[group]
-        columns = StreamedColumns(partial(iter, [held]))
-        own = histograms_between(found, ends, columns, n, deviations, n_bins)
-        for whole, part in zip(histograms, own, strict=True):
-            whole[group] = part
-    return histograms
+    """Compute the histograms of points in memory or on disk, in several passes."""
+    n, which = X.shape[0], np.arange(len(rotation.deviations))
+    along = _streamed(lambda: coordinates(X, rotation, which))
+    found, ends = quantiles(along, n, [clip, 1 - clip])
+    return histograms_between(found, ends, along, n, rotation.deviations, n_bins)
 
 
 def histograms_between(
