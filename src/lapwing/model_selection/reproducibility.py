@@ -209,17 +209,14 @@ def _pools(trial: Trial, answer: Array, n_draws: int, rng: np.random.Generator) 
             members = rows[answered == code]
             # A class that the answer gives to no row keeps its labels, as a fit needs some.
             groups.append((members if len(members) else own, len(own)))
-    if n_draws * len(labeled) <= limit:
-        return [_Pool(members, wanted, len(members)) for members, wanted in groups]
-    share = limit / len(rows)
-    return [
-        _Pool(
-            rng.permutation(members)[: max(2 * wanted, round(share * len(members)))],
-            wanted,
-            len(members),
-        )
-        for members, wanted in groups
-    ]
+    pools = []
+    for members, wanted in groups:
+        chosen = members
+        if n_draws * len(labeled) > limit:
+            n_chosen = max(2 * wanted, round(limit / len(rows) * len(members)))
+            chosen = rng.permutation(members)[:n_chosen]
+        pools.append(_Pool(chosen, wanted, len(members)))
+    return pools
 
 
 def _draw(pools: list[_Pool], rng: np.random.Generator) -> Array:
@@ -276,10 +273,8 @@ def _mean_of_classes(changes: Array, codes: Array, n_classes: int) -> Array:
 
 def _mean(values: Array, axis: int) -> Array:
     """Compute the mean without NaN; NaN if all values are (`nanmean` would warn)."""
-    there = ~np.isnan(values)
-    count = there.sum(axis=axis)
-    total = np.where(there, values, 0.0).sum(axis=axis)
-    return np.where(count > 0, total / np.maximum(count, 1), np.nan)
+    known = np.ma.masked_array(values, np.isnan(values))
+    return np.asarray(known.mean(axis=axis).filled(np.nan))
 
 
 def _standard_error(values: Array, overlap: float) -> Array:
