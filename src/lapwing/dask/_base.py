@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from copy import copy
+from dataclasses import KW_ONLY
 from functools import partial
 from itertools import pairwise
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
 from sklearn.metrics import accuracy_score
-from sklearn.utils import ClassifierTags, RegressorTags, Tags, _safe_indexing
+from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
 from lapwing._arrays import Array
 from lapwing._host.modules import require
+from lapwing._parameters import parameters
 from lapwing.classes.decoding import predict_codes
 from lapwing.classes.labels import as_targets, read_known
 from lapwing.classes.markers import missing_mask
@@ -37,6 +39,7 @@ from lapwing.dask._session import Session, same
 from lapwing.estimators.template import is_fitted_name, only_labeled
 
 
+@parameters
 class DaskEstimator(BaseEstimator):
     """Estimator of lapwing for points on a cluster; see `lapwing.dask`."""
 
@@ -47,7 +50,9 @@ class DaskEstimator(BaseEstimator):
     _fixed: ClassVar[Mapping[str, Any]] = {}
     # Fitted attributes that are Dask arrays and need the cluster of the fit.
     _lazy: ClassVar[tuple[str, ...]] = ("transduction_",)
-    client: Any
+
+    _: KW_ONLY
+    client: Any = None
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit to labelled and unlabelled points.
@@ -184,12 +189,14 @@ class DaskEstimator(BaseEstimator):
         return {**state, "client": None}
 
 
-class DaskClassifier(DaskEstimator):
+@parameters
+class DaskClassifier(ClassifierMixin, DaskEstimator):
     """Classifier for clusters."""
 
     _lazy: ClassVar[tuple[str, ...]] = ("transduction_", "transduction_proba_")
-    classes_: Array
-    probability_sharpness_: float
+
+    _: KW_ONLY
+    unlabeled: object = "auto"
 
     def _answers(self, values: RowBlocks) -> dict[str, Any]:
         labels = partial(_classes, classes=self.classes_)
@@ -274,13 +281,9 @@ class DaskClassifier(DaskEstimator):
         _check_labeled(int(n.sum()), 1)
         return float(right.sum() / n.sum())
 
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.estimator_type, tags.classifier_tags = "classifier", ClassifierTags()
-        return tags
 
-
-class DaskRegressor(DaskEstimator):
+@parameters
+class DaskRegressor(RegressorMixin, DaskEstimator):
     """Regressor for clusters."""
 
     _regression = True
@@ -343,11 +346,6 @@ class DaskRegressor(DaskEstimator):
         if total == 0:  # as in scikit-learn
             return float(squares.sum() == 0)
         return float(1 - squares.sum() / total)
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.estimator_type, tags.regressor_tags = "regressor", RegressorTags()
-        return tags
 
 
 def _classes(values: Array, classes: Array) -> Array:

@@ -21,6 +21,7 @@ from lapwing.estimators import (
     LapSVC,
 )
 from lapwing.estimators._docs import document
+from lapwing.estimators.parameters import KernelParameters
 from lapwing.graphs import AnchorGraph
 from lapwing.graphs.base import GraphLike
 from lapwing.losses.base import Loss, UnlabeledLoss
@@ -78,8 +79,6 @@ class DaskAnchorGraphClassifier(DaskClassifier):
     gamma_I: float = 0.1
     class_mass_normalization: bool = True
     class_prior: PriorLike = None
-    unlabeled: object = "auto"
-    client: Any = None
 
 
 @parameters
@@ -139,8 +138,6 @@ class DaskEigenfunctionClassifier(DaskClassifier):
     lam: float = 100.0
     class_weight: Mapping[Any, float] | str | None = None
     class_prior: PriorLike = None
-    unlabeled: object = "auto"
-    client: Any = None
 
 
 @parameters
@@ -210,13 +207,23 @@ class DaskS3VC(DaskClassifier):
     tol: float = 1e-4
     max_iter: int = 20_000
     class_weight: Mapping[Any, float] | str | None = None
-    unlabeled: object = "auto"
-    client: Any = None
+
+
+@parameters
+class LandmarkParameters(KernelParameters):
+    """Parameters of embedded regression with landmarks, for classes and for numbers."""
+
+    kernel: str = "rbf"
+    _: KW_ONLY
+    gamma: float | str = "scale"
+    C: float = 10.0
+    graph: GraphLike = None
+    space: Any = "auto"
 
 
 @parameters
 @document(LapERLSClassifier, DaskAnchorGraphClassifier)
-class DaskLapERLSClassifier(DaskClassifier):
+class DaskLapERLSClassifier(LandmarkParameters, DaskClassifier):
     """Laplacian embedded regularised least squares classifier, of points on a Dask cluster.
 
     The distributed version of `LapERLSClassifier` with landmarks: points are moved to the blocks of
@@ -285,27 +292,17 @@ class DaskLapERLSClassifier(DaskClassifier):
     _local = LapERLSClassifier
     _lazy = ("transduction_", "transduction_proba_", "virtual_labels_")
 
-    kernel: str = "rbf"
     _: KW_ONLY
-    gamma: float | str = "scale"
-    degree: float = 3
-    coef0: float = 1.0
-    C: float = 10.0
     lam: float = 1e4
     mu: float = 1e4
     n_eigenvectors: int | str = "auto"
-    graph: GraphLike = None
-    space: Any = "auto"
-    fit_intercept: bool = False
     class_weight: Mapping[Any, float] | str | None = None
     class_prior: PriorLike = None
-    unlabeled: object = "auto"
-    client: Any = None
 
 
 @parameters
 @document(DaskLapERLSClassifier, LapERLSRegressor)
-class DaskLapERLSRegressor(DaskRegressor):
+class DaskLapERLSRegressor(LandmarkParameters, DaskRegressor):
     """Laplacian embedded regularised least squares regression, of points on a Dask cluster.
 
     The distributed version of `LapERLSRegressor` with landmarks: points are moved to the blocks of
@@ -361,16 +358,8 @@ class DaskLapERLSRegressor(DaskRegressor):
     _local = LapERLSRegressor
     _lazy = ("transduction_", "virtual_labels_")
 
-    kernel: str = "rbf"
     _: KW_ONLY
-    gamma: float | str = "scale"
-    degree: float = 3
-    coef0: float = 1.0
-    C: float = 10.0
     lam: float = 100.0
     mu: float = 1.0
     n_eigenvectors: int = 100
-    graph: GraphLike = None
-    space: Any = "auto"
     fit_intercept: bool = True
-    client: Any = None
