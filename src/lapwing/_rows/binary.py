@@ -64,21 +64,17 @@ class BinaryRows(StoredRows):
                 return self._numbers(file, begin, (n, d), self.strides)
             columns = np.empty((d, n), dtype=self.dtype)
             for j in range(d):
-                columns[j] = self._numbers(file, begin + j * by_column, (n, 1), (by_row, 0))[:, 0]
+                columns[j] = self._numbers(file, begin + j * by_column, (n,), (by_row,))
         return columns.T
 
     def _numbers(
-        self, file: Any, begin: int, shape: tuple[int, int], strides: tuple[int, int]
+        self, file: Any, begin: int, shape: tuple[int, ...], strides: tuple[int, ...]
     ) -> Array:
         extent = sum((s - 1) * step for s, step in zip(shape, strides, strict=True))
-        buffer = bytearray(extent + self.stored.itemsize)
         file.seek(begin)
-        view, filled = memoryview(buffer), 0
-        while filled < len(buffer):  # the system reads at most 2 GB at a time
-            count = file.readinto(view[filled:])
-            if not count:
-                raise self.files.error(f"{self.path} became shorter")
-            filled += count
+        buffer = np.fromfile(file, np.uint8, extent + self.stored.itemsize)
+        if len(buffer) < extent + self.stored.itemsize:
+            raise self.files.error(f"{self.path} became shorter")
         return np.ndarray(shape, self.stored, buffer, 0, strides)
 
 
