@@ -26,7 +26,6 @@ import lapwing
 from lapwing import LapSVC
 from lapwing._app import cli, fitting
 from lapwing._app.fitting import LEVELS
-from lapwing._host.files import atomic_write
 from lapwing._tables import predictions as predictions_module
 from lapwing.model_selection import sure_rows
 from lapwing.models import load_model
@@ -456,19 +455,3 @@ def test_a_full_disk_is_reported_for_parquet(monkeypatch: pytest.MonkeyPatch) ->
 def test_a_protected_folder() -> None:
     Path("locked").mkdir(mode=0o500)
     refused(run(f"{FIT} --predictions locked/p.csv"), "no permission")
-
-
-@POSIX
-def test_atomic_write_keeps_links_and_the_usual_permissions() -> None:
-    Path("link.txt").symlink_to("real.txt")
-    before = os.umask(0o027)
-    try:
-        with atomic_write("link.txt") as temporary:
-            temporary.write_text("x")
-    finally:
-        os.umask(before)
-    assert Path("link.txt").is_symlink()
-    assert Path("real.txt").read_text() == "x"
-    assert Path("real.txt").stat().st_mode & 0o777 == 0o640
-    with pytest.raises(ValueError, match="not a regular file"), atomic_write("/dev/null"):
-        pass

@@ -69,21 +69,30 @@ def clouds(n_clouds: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize(
-    "recipe",
+    ("recipe", "most_bytes", "n_blocks"),
     [
-        KNNGraph(4, normalized=True),
-        KNNGraph(4, weights="binary", mutual=True, normalized=True),
-        KNNGraph(3, normalized=False),
-        KNNGraph(4, normalized=True, approximate=True, target_recall=1.0),
+        (KNNGraph(4, normalized=True), 2160, 2),
+        (KNNGraph(4, weights="binary", mutual=True, normalized=True), 1000, 4),
+        (KNNGraph(3, normalized=False), 1000, 4),
+        (KNNGraph(4, normalized=True, approximate=True, target_recall=1.0), 1000, 6),
     ],
 )
 def test_the_graph_equals_that_of_points_in_memory(
-    recipe: KNNGraph, client: Any, monkeypatch: pytest.MonkeyPatch
+    recipe: KNNGraph,
+    most_bytes: int,
+    n_blocks: int,
+    client: Any,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(_neighbors, "DIFFERENCE_BYTES", 2000)  # a few rows at a time
-    X = clouds(2)
+    monkeypatch.setattr(_plan, "BLOCK_BYTES", most_bytes)  # of 4320
+    X = clouds(1)
     X[7] = X[3]  # a point that is there twice
-    laplacian = graph_of(recipe, points_of(client, X))
+    points = points_of(client, X)
+    if not recipe.approximate or find_spec("faiss") is not None:
+        assert len(knn_edges(recipe, points)[0].parts) == n_blocks
+    laplacian = graph_of(recipe, points)
+    assert laplacian.affinity.neighbors == [[1], [0]]  # a block for each thread
     expected = recipe.affinity(X)
     found = gathered(laplacian.affinity, laplacian.placement)
     assert found.nnz == expected.nnz
@@ -97,27 +106,6 @@ def test_the_graph_equals_that_of_points_in_memory(
     answers = laplacian.placement.back(laplacian.apply(values))
     assert answers.sizes == SIZES
     np.testing.assert_allclose(stacked(answers), local.apply(F), atol=1e-12)
-
-
-@pytest.mark.parametrize("approximate", [False, True])
-def test_blocks_of_a_thread_are_joined(
-    approximate: bool, client: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(_plan, "BLOCK_BYTES", 1000)  # of 4320
-    X = clouds(1)
-    approximate &= find_spec("faiss") is not None
-    recipe = KNNGraph(4, approximate=approximate, target_recall=1.0)
-    edges, placement, _ = knn_edges(recipe, points_of(client, X))
-    assert len(edges.parts) == (6 if approximate else 4)
-    W, placement = affinity_of_edges(edges, placement, "heat", mutual=False)
-    assert len(W.rows.parts) == 2
-    assert W.neighbors == [[1], [0]]
-    expected = recipe.affinity(X).toarray()
-    F = np.random.default_rng(1).standard_normal((180, 2))
-    np.testing.assert_allclose(gathered(W, placement).toarray(), expected, rtol=1e-12)
-    laplacian = ClusterLaplacian(W, placement, True, 1, np.dtype(np.float64))
-    values = placement.back(W.product(placed(F, laplacian)))
-    np.testing.assert_allclose(stacked(values), expected @ F, atol=1e-12)
 
 
 def test_dask_counts_the_bytes_of_a_graph() -> None:

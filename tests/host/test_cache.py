@@ -74,12 +74,3 @@ def test_a_damaged_result_is_computed_again_with_a_log_line(
     keep(1000)  # the new one is kept
     assert CALLS == [1000, 1000]
     assert len(caplog.records) == 1
-
-
-def test_other_messages_of_joblib_are_logged(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    keep = cached(joblib.Memory(str(tmp_path), verbose=11), squares, ignore=["told"])
-    with caplog.at_level(logging.WARNING):
-        keep(4)
-    assert any("Computing func squares" in record.getMessage() for record in caplog.records)

@@ -21,7 +21,7 @@ from lapwing._host.threads import (
     share_rows,
     single_blas_thread,
 )
-from lapwing._host.warn import heard, warn
+from lapwing._host.warn import collect_warnings, warn
 from lapwing.exceptions import LapwingWarning
 
 
@@ -227,7 +227,7 @@ def test_threads_inherit_the_context() -> None:
         warn("small", LapwingWarning)
         return threading.current_thread().name, float(np.float64(1) / zero)
 
-    with np.errstate(divide="ignore"), heard() as said:
+    with np.errstate(divide="ignore"), collect_warnings() as said:
         found = share(2, divided, [0.0, -0.0, 0.0])
     names, quotients = zip(*found, strict=True)
     assert all(name.startswith("lapwing") for name in names)

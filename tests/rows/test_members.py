@@ -12,7 +12,6 @@ import polars as pl
 import pytest
 
 from lapwing._rows import (
-    PickedRows,
     Rows,
     blocks_of,
     is_rows,
@@ -74,16 +73,6 @@ def test_rows_are_taken_in_any_order(rows: Rows, values: Any) -> None:
     for index in ([], [0], [52], [5, 3, 3, 41], everything, everything[::-1], [7, 8, 30, 31]):
         wanted = np.array(index, dtype=np.intp)
         np.testing.assert_array_equal(rows.take(wanted), values[wanted])
-
-
-def test_some_rows_are_rows(rows: Rows, values: Any) -> None:
-    index = np.array([0, 1, 4, 9, 10, 11, 12, 30, 51, 52])
-    some = PickedRows(rows, index)
-    for height in (1, 6, 40):
-        blocks = list(some.blocks(height))
-        assert [len(block) for _, block in blocks[:-1]] == [height] * (len(blocks) - 1)
-        np.testing.assert_array_equal(np.concatenate([b for _, b in blocks]), values[index])
-    np.testing.assert_array_equal(some.take(np.array([3, 0, 3])), values[index[[3, 0, 3]]])
 
 
 def test_rows_survive_a_pickle(rows: Rows, values: Any) -> None:

@@ -25,7 +25,7 @@ from lapwing._app.requests import FitRequest, SuggestRequest, TuneRequest
 from lapwing._app.settings import dotted_parameters, format_setting, make_estimator
 from lapwing._arrays import is_sparse
 from lapwing._host.modules import require
-from lapwing._host.warn import heard
+from lapwing._host.warn import collect_warnings
 from lapwing._report.page import collect
 from lapwing._report.record import FitRecord, FittedTwin, Origin, ReportData, Trust
 from lapwing._rows import is_rows
@@ -453,7 +453,7 @@ def trust_rows(estimator: Any, answers: Predictions) -> tuple[Predictions, Trust
     """
     if is_regressor(estimator):
         return answers, None
-    with heard():  # the summary reports the numbers of labels left out and required
+    with collect_warnings():  # the summary reports the numbers of labels left out and required
         found = [(level, sure_rows(estimator, precision=level)) for level in LEVELS]
     level, best = next((one for one in found if one[1].sure.any()), found[0])
     n_tests, n_needed = int(estimator.probability_n_labels_), _n_labels_needed(estimator, LEVELS[0])

@@ -28,7 +28,7 @@ from lapwing._app.settings import make_estimator
 from lapwing._app.workflow import save_fit
 from lapwing._host.files import check_writable
 from lapwing._host.modules import require
-from lapwing._host.warn import heard
+from lapwing._host.warn import collect_warnings
 from lapwing._label.history import History
 from lapwing._label.journal import Journal
 from lapwing._label.mapping import can_map
@@ -420,7 +420,7 @@ class Fits:
 def _content(name: str, write: Callable[[Session, Path], None], session: Session) -> bytes:
     """Return the content of a file."""
     # The page shows the warnings of the fit already.
-    with heard(), tempfile.TemporaryDirectory() as folder:
+    with collect_warnings(), tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / name
         write(session, path)
         return path.read_bytes()

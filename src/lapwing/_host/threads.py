@@ -65,7 +65,7 @@ def share(n_threads: int, work: Callable[..., T], *blocks: Iterable[Any]) -> lis
     calls = list(zip(*blocks, strict=False))
     if len(calls) == 1:  # in this thread, so that it can share its own work
         return [work(*calls[0])]
-    # Copies of the context, with NumPy's error state and the listener of warnings, as a context can
+    # Copies of the context, with NumPy's error state and the collection of warnings; a context can
     # be entered only once at a time.
     contexts = [copy_context() for _ in calls]
     return list(_pool(n_threads).map(lambda c, call: c.run(work, *call), contexts, calls))

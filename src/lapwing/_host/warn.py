@@ -12,21 +12,21 @@ from types import FrameType
 # Packages whose frames are skipped in the search for user code.
 _INSIDE = ("lapwing", "sklearn", "joblib", "contextlib")
 
-_LISTENER: ContextVar[list[Warning] | None] = ContextVar("_LISTENER", default=None)
+_COLLECTED: ContextVar[list[Warning] | None] = ContextVar("_COLLECTED", default=None)
 
 
 @contextmanager
-def heard() -> Iterator[list[Warning]]:
+def collect_warnings() -> Iterator[list[Warning]]:
     """Collect lapwing's warnings in the block instead of issuing them.
 
     `warnings.catch_warnings` affects the whole process, and would collect those of other threads.
     """
     caught: list[Warning] = []
-    before = _LISTENER.set(caught)
+    before = _COLLECTED.set(caught)
     try:
         yield caught
     finally:
-        _LISTENER.reset(before)
+        _COLLECTED.reset(before)
 
 
 def warn(message: str, category: type[Warning]) -> None:
@@ -41,9 +41,9 @@ def warn(message: str, category: type[Warning]) -> None:
     category : type of Warning
         Its category.
     """
-    listener = _LISTENER.get()
-    if listener is not None:
-        listener.append(category(message))
+    collected = _COLLECTED.get()
+    if collected is not None:
+        collected.append(category(message))
         return
     level, frame = 0, None
     while frame is None or _is_inside(frame.f_globals.get("__name__", "")):

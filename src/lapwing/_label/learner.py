@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.neighbors import NearestNeighbors
 
-from lapwing._host.warn import heard
+from lapwing._host.warn import collect_warnings
 from lapwing._label.history import NO_CODE
 from lapwing.estimators.choice import eigenvectors_wanted
 from lapwing.exceptions import (
@@ -224,7 +224,7 @@ class Learner:
             raise ValueError("All rows are equal, so labels carry no information about other rows.")
         codes = np.full(self._X.shape[0], NO_CODE, dtype=np.int32)
         codes[different[:2]] = 0, 1
-        with heard() as caught:
+        with collect_warnings() as caught:
             self._model.fit(self._X, codes)
             self._model.suggest(1)
         self._fitted_codes = codes
@@ -244,7 +244,7 @@ class Learner:
         if n_classes < 2:
             return None
         changed = np.flatnonzero(codes != self._fitted_codes)
-        with heard() as caught:
+        with collect_warnings() as caught:
             if self._make_room(n_classes):
                 self._model.fit(self._X, codes)
             elif len(changed):

@@ -324,10 +324,10 @@ class _Products:
         matrix = self.laplacian.matrix
         if not any(matrix.neighbors):  # no edges between blocks: one task without transfers
             return X.map(_all_steps, matrix.rows, c, e, p.degree)
-        before, now = X, X.map(_first, matrix.rows, matrix.halo(X), c, e)
-        for _ in range(p.degree - 1):
-            before, now = now, now.map(_step, matrix.rows, matrix.halo(now), before, c, e)
-        return now
+        before: RowBlocks | None = None
+        for _ in range(p.degree):
+            before, X = X, X.map(_step, matrix.rows, matrix.halo(X), before, c, e)
+        return X
 
     def orthonormal(self, X: RowBlocks, locked: RowBlocks | None, done: int) -> RowBlocks:
         for _ in range(2):
@@ -368,37 +368,35 @@ def _random(null: Any, seed: Any, width: int, dtype: np.dtype[Any]) -> Array:
     return np.random.default_rng(seed).standard_normal((null.shape[0], width), dtype=dtype)
 
 
-def _first(now: Array, L: GraphRows, packed: list[Array], c: Any, e: Any) -> Array:
-    """Compute T_1 = (c - L) / e T_0."""
-    after = np.empty_like(now)
-    for rows, y in products(L, now, packed):
-        after[rows] = advance(y, now[rows], c, e)
-    after /= 2
-    return after
-
-
 def _step(
     now: Array,
     L: GraphRows,
     packed: list[Array],
-    before: Array,
+    before: Array | None,
     c: Any,
     e: Any,
     after: Array | None = None,
 ) -> Array:
-    """Compute T_{j+1} = 2 (c - L) / e T_j - T_{j-1} in `after`, which may be T_{j-1}."""
+    """Compute T_{j+1} = 2 (c - L) / e T_j - T_{j-1} in `after`, which may be T_{j-1}.
+
+    Without T_{j-1}, compute T_1 = (c - L) / e T_0.
+    """
     after = np.empty_like(now) if after is None else after
     for rows, y in products(L, now, packed):
-        np.subtract(advance(y, now[rows], c, e), before[rows], out=after[rows])
+        advance(y, now[rows], c, e)
+        if before is None:
+            np.divide(y, 2, out=after[rows])
+        else:
+            np.subtract(y, before[rows], out=after[rows])
     return after
 
 
 def _all_steps(now: Array, L: GraphRows, c: Any, e: Any, degree: int) -> Array:
     """Compute T_degree for a block without a halo."""
-    before, now = now, _first(now, L, [], c, e)
-    for step in range(degree - 1):
+    before: Array | None = None
+    for step in range(degree):
         # T_0 is the result of another task and must not be overwritten.
-        before, now = now, _step(now, L, [], before, c, e, before if step else None)
+        before, now = now, _step(now, L, [], before, c, e, before if step > 1 else None)
     return now
 
 

@@ -24,7 +24,7 @@ from sklearn.utils.validation import check_consistent_length
 
 from lapwing._arrays import Array, RandomSource, is_sparse
 from lapwing._host.modules import require
-from lapwing._host.warn import heard, warn
+from lapwing._host.warn import collect_warnings, warn
 from lapwing._rows import PointData, PointsLike, all_of, is_rows, rows_else
 from lapwing._words import listed, quoted
 from lapwing.classes.label_checks import refuse_many_numbers
@@ -516,9 +516,9 @@ def _value_order(X: PointsLike) -> Array:
 @contextmanager
 def _each_warning_once() -> Iterator[None]:
     """Issue a warning of several candidates once."""
-    with heard() as said:
+    with collect_warnings() as caught:
         yield
-    for kind, text in dict.fromkeys((type(warning), str(warning)) for warning in said):
+    for kind, text in dict.fromkeys((type(warning), str(warning)) for warning in caught):
         warn(text, kind)
 
 

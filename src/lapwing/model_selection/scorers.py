@@ -25,7 +25,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_method_params
 
 from lapwing._arrays import Array
-from lapwing._host.warn import heard, warn
+from lapwing._host.warn import collect_warnings, warn
 from lapwing._rows import PointsLike
 from lapwing.classes.label_checks import check_labels
 from lapwing.classes.labels import known_targets, read_known
@@ -284,7 +284,7 @@ def labeled_cross_val_predict(
         delayed(_answer)(clone(estimator), X, y, train, test, method, params)
         for train, test in splits
     )
-    _tell([said for _, _, said in answers])
+    _tell([caught for _, _, caught in answers])
     if method in _BY_CLASS:
         _check_classes([classes for _, classes, _ in answers])
     order = np.argsort(held)
@@ -316,21 +316,21 @@ def _answer(
     # Not plain indexing: for a precomputed kernel, columns are selected as well as rows.
     X_train, y_train = _safe_split(estimator, X, y, train)
     X_test, _ = _safe_split(estimator, X, y, test, train)
-    with heard() as said:
+    with collect_warnings() as caught:
         estimator.fit(X_train, y_train, **_check_method_params(X, params or {}, indices=train))
         values = np.asarray(getattr(estimator, method)(X_test))
     classes = estimator.classes_.tolist() if is_classifier(estimator) else None
-    return values, classes, said
+    return values, classes, caught
 
 
-def _tell(said: list[list[Warning]]) -> None:
+def _tell(caught: list[list[Warning]]) -> None:
     """Issue a warning of several fits once, although their texts differ in row numbers."""
     first: dict[type[Warning], str] = {}
-    for warning in (warning for each in said for warning in each):
+    for warning in (warning for each in caught for warning in each):
         first.setdefault(type(warning), str(warning))
     for kind, text in first.items():
-        count = sum(any(type(warning) is kind for warning in each) for each in said)
-        warn(f"In {count} of {len(said)} fits. The first of them: {text}", kind)
+        count = sum(any(type(warning) is kind for warning in each) for each in caught)
+        warn(f"In {count} of {len(caught)} fits. The first of them: {text}", kind)
 
 
 def _check_classes(known: list[list[Any] | None]) -> None:
