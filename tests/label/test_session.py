@@ -16,7 +16,6 @@ from lapwing import LapERLSClassifier, LapSVC
 from lapwing._label import learner
 from lapwing._label.journal import JournalError
 from lapwing._label.learner import Learner
-from lapwing._label.material import MOST_SHOWN, even_sample
 from lapwing._label.model import SlowAnswers
 from lapwing._label.session import Event, Session
 from lapwing._label.words import RequestError
@@ -300,15 +299,6 @@ def test_maps_separate_the_groups() -> None:
             assert np.mean([TRUTH[i] == TRUTH[j] for i, j in enumerate(nearest)]) > 0.9
         with pytest.raises(RequestError, match="There is no map 'own'"):
             found.map("own")
-
-
-def test_map_of_many_rows_shows_a_uniform_sample() -> None:
-    rows = even_sample(MOST_SHOWN + 50_000)
-    assert len(rows) == MOST_SHOWN == len(np.unique(rows))
-    assert (np.diff(rows) > 0).all()
-    share = np.mean(rows < (MOST_SHOWN + 50_000) / 2)
-    assert share == pytest.approx(0.5, abs=0.01)
-    assert even_sample(5).tolist() == [0, 1, 2, 3, 4]
 
 
 @pytest.mark.parametrize(

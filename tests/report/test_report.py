@@ -52,7 +52,7 @@ from lapwing._report.findings import (
 )
 from lapwing._report.page import collect, render
 from lapwing._report.record import Hints, ReportData
-from lapwing._report.rows import ClassRows, NumberRows, row_columns
+from lapwing._report.rows import ClassRows, NumberRows, even_sample, row_columns
 from lapwing._tables.cells import cells_of_texts
 from lapwing._tables.encoders import Features
 from lapwing._tables.predictions import Predictions
@@ -772,6 +772,14 @@ def test_figures_do_not_grow_with_the_rows(monkeypatch: pytest.MonkeyPatch) -> N
     first, again = (choose_rows(labeled, 700) for _ in range(2))
     assert np.array_equal(first, again)
     assert (len(set(first.tolist())), labeled[first].sum()) == (700, 300)
+
+
+def test_samples_of_rows_are_even_and_in_order() -> None:
+    rows = even_sample(2500, 2000)
+    assert len(rows) == 2000 == len(np.unique(rows))
+    assert (np.diff(rows) > 0).all()
+    assert np.mean(rows < 1250) == pytest.approx(0.5, abs=0.02)
+    assert even_sample(5, 5).tolist() == [0, 1, 2, 3, 4]
 
 
 def test_principal_components_are_those_of_a_decomposition() -> None:

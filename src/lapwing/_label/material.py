@@ -24,7 +24,7 @@ from lapwing._label.history import History
 from lapwing._label.words import RequestError
 from lapwing._report.association import BinnedColumns
 from lapwing._report.charts import principal_plane
-from lapwing._report.rows import row_columns
+from lapwing._report.rows import even_sample, row_columns
 from lapwing._report.words import Words, row_words
 from lapwing._tables.tables import Table
 
@@ -184,13 +184,6 @@ class Material:
         return kind, content
 
 
-def even_sample(n: int) -> NDArray[np.intp]:
-    """Return the rows to draw, in order: all, or a uniform random sample."""
-    if n <= MOST_SHOWN:
-        return np.arange(n)
-    return np.sort(np.random.default_rng(0).choice(n, MOST_SHOWN, replace=False))
-
-
 def as_bytes(rows: NDArray[np.intp], places: NDArray[Any]) -> bytes:
     """Encode a map for the page: number of points, rows, x and y, little endian."""
     return b"".join(
@@ -219,7 +212,7 @@ class Maps:
     """
 
     def __init__(self, material: Material, eigenmap: Callable[[], NDArray[Any]]) -> None:
-        self.shown = even_sample(material.n)
+        self.shown = even_sample(material.n, MOST_SHOWN)
         self._titles = {"own": " and ".join(material.layout_names), **_TITLES}
         self._places: dict[str, Callable[[], NDArray[Any]]] = {
             "components": lambda: principal_plane(material.points, self.shown)[0],

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing._arrays import is_sparse
-from lapwing._report.rows import feature_values
+from lapwing._report.rows import even_sample, feature_values
 from lapwing._tables.encoders import CATEGORICAL, NUMERIC
 from lapwing._tables.tables import Table
 
@@ -50,10 +50,7 @@ class BinnedColumns:
             Columns to use; None means all.
         """
         n, d = table.X.shape
-        most = min(_ROWS, _CELLS // max(1, d))
-        rows = np.arange(n)
-        if n > most:
-            rows = np.sort(np.random.default_rng(0).choice(n, most, replace=False))
+        rows = even_sample(n, min(_ROWS, _CELLS // max(1, d)))
         names: list[str] = []
         values, bins = [], []
         kinds = table.features.kinds or (NUMERIC,) * d

@@ -82,13 +82,14 @@ class ClassRows:
         assert predictions.classes is not None
         n_classes = len(predictions.classes)
         code = {label_key(c): k for k, c in enumerate(predictions.classes)}
+        known = set() if truth is None else {label_key(v) for v in truth}
+        for key in sorted(known - set(code) - {""}):
+            code[key] = len(code)
+
+        def encode(labels: Iterable[Any]) -> NDArray[np.intp]:
+            return np.array([code.get(label_key(v), -1) for v in labels], dtype=np.intp)
+
         labeled = np.asarray(predictions.was_labeled, dtype=bool)
-        true = None
-        if truth is not None:
-            texts = [label_key(v) for v in truth]
-            for key in sorted(set(texts) - set(code) - {""}):
-                code[key] = len(code)
-            true = _codes(texts, code)
         order = np.argsort(np.asarray(predictions.scores), axis=1, kind="stable")
         margin = np.asarray(predictions.margin, dtype=np.float64)
         sure = np.zeros(margin.size, dtype=bool) if predictions.sure is None else predictions.sure
@@ -97,14 +98,14 @@ class ClassRows:
             n_classes,
             np.asarray(predictions.ids),
             labeled,
-            np.where(labeled, _codes(map(label_key, y), code), -1),
-            _codes(map(label_key, predictions.label), code),
+            np.where(labeled, encode(y), -1),
+            encode(predictions.label),
             order[:, -2],
             margin,
             sure & ~labeled,
             predictions.probability,
-            None if twin is None else _codes(map(label_key, twin), code),
-            true,
+            None if twin is None else encode(twin),
+            None if truth is None else encode(truth),
         )
 
     @property
@@ -317,15 +318,18 @@ def _calibration(
     )
 
 
+def even_sample(n: int, most: int) -> NDArray[np.intp]:
+    """Return all of n rows, or a uniform random sample of them, in order."""
+    if n <= most:
+        return np.arange(n)
+    return np.sort(np.random.default_rng(0).choice(n, most, replace=False))
+
+
 def records(**columns: Sequence[Any] | NDArray[Any] | None) -> list[dict[str, Any]]:
     """Return a dict for each row of some columns, in types of JSON; a column may be None."""
     lists = [c.tolist() if isinstance(c, np.ndarray) else c for c in columns.values()]
     rows = zip(*(repeat(None) if c is None else c for c in lists), strict=False)
     return [dict(zip(columns, row, strict=True)) for row in rows]
-
-
-def _codes(texts: Iterable[str], code: dict[str, int]) -> NDArray[np.intp]:
-    return np.array([code.get(text, -1) for text in texts], dtype=np.intp)
 
 
 def _mcnemar(first: NDArray[np.bool_], second: NDArray[np.bool_]) -> float:
@@ -478,9 +482,7 @@ class NumberRows:
         if self.twin is not None:
             ours, twins = (np.abs(a - self.truth)[known] for a in (self.predicted, self.twin))
             result["p_value"] = _signed_rank(ours - twins)
-        drawn = known
-        if len(known) > _SCATTER_POINTS:
-            drawn = np.sort(np.random.default_rng(0).choice(known, _SCATTER_POINTS, replace=False))
+        drawn = known[even_sample(len(known), _SCATTER_POINTS)]
         result["ids"] = [clean(self.ids[i], NAME_LENGTH) for i in drawn]
         result["true"] = self.truth[drawn].tolist()
         result["predicted"] = self.predicted[drawn].tolist()

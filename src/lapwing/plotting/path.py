@@ -304,18 +304,15 @@ def _chosen(results: Mapping[str, Any], parameters: Sequence[str] | None) -> tup
 
 def _distinct(column: Sequence[Any]) -> list[Any]:
     """Return the distinct values of a parameter: numbers sorted, others in order of occurrence."""
-    found: list[Any] = []
-    for value in column:
-        if not any(_same(value, other) for other in found):
-            found.append(value)
+    found = list({_identity(value): value for value in column}.values())
     numbers = all(isinstance(value, (int, float, np.number)) for value in found)
     return sorted(found) if numbers else found
 
 
 def _place(values: Sequence[Any], value: object) -> int:
-    return next(k for k, other in enumerate(values) if _same(value, other))
+    return list(map(_identity, values)).index(_identity(value))
 
 
-def _same(one: object, other: object) -> bool:
+def _identity(value: object) -> tuple[type, str]:
     # Recipes have no equality of their own; their repr shows all parameters.
-    return one is other or (type(one) is type(other) and repr(one) == repr(other))
+    return type(value), repr(value)
