@@ -232,15 +232,13 @@ def _counts(counts: Mapping[str, int] | None) -> Parts:
 def describe_suggestion(suggested: Suggestion) -> Parts:
     """Describe the suggested rows, and the commands that follow."""
     table, request = suggested.table, suggested.request
-    labels = table.n_labeled
-    rows = plural(table.n, "row")
-    yield f"{table.source}: {rows}, {count(labels) if labels else 'none'} with a label"
+    yield _size_of(table)
     n = len(suggested.rows)
     them = "the row" if n == 1 else f"the {count(n)} rows"
     yield f"{request.out}: {them} to label next, the most informative first"
     if not suggested.fitted:
-        missing = "label" if table.numeric else "label of a second class" if labels else "label"
-        yield f"There is no {missing} yet: the rows cover the table"
+        missing = " of a second class" if table.n_labeled else ""
+        yield f"There is no label{missing} yet: the rows cover the table"
     elif request.automatic:
         yield f"By the predictions of {suggested.name}, chosen as by lapwing fit"
     yield f"{_capitalized(suggested.scaling)}."
@@ -266,7 +264,7 @@ def describe_predictions(predicted: Predicted) -> Parts:
 
 
 def _size_of(table: Table) -> str:
-    labels = count(table.n_labeled)
+    labels = count(table.n_labeled) if table.n_labeled else "none"
     return f"{table.source}: {plural(table.n, 'row')}, {labels} with a label"
 
 

@@ -41,7 +41,7 @@ from lapwing._report.page import Report, collect
 from lapwing._report.record import FitRecord
 from lapwing._report.words import words_of
 from lapwing._tables.cells import as_text
-from lapwing._tables.coding import LabelColumn, same_label
+from lapwing._tables.coding import LabelColumn
 from lapwing._tables.columns import SUGGESTED, Keys, TextColumn, split_names
 from lapwing._tables.predictions import write_csv, write_predictions
 from lapwing._tables.tables import Table
@@ -164,7 +164,7 @@ def label(
         table,
         points,
         pipeline[-1],
-        _known_classes(classes, table, "classes"),
+        _checked_classes(classes, "classes"),
         None if texts is None else as_text(list(texts)),
         words=words_of(Pipeline([*steps.steps, pipeline.steps[-1]]), points.shape[1]),
         picture=None if images is None else _array_pictures(images, points.shape[0]),
@@ -300,7 +300,7 @@ def start(table: Table, request: LabelRequest, progress: Stages = SILENT) -> Lab
         table,
         before.points,
         estimator,
-        _known_classes(request.class_names, table, "--classes"),
+        _checked_classes(request.class_names, "--classes"),
         *_texts(table, request),
         words_of(Pipeline([*before.steps, ("estimator", estimator)]), before.points.shape[1]),
         None if request.image is None else _pictures(table, request.image, folder),
@@ -468,14 +468,6 @@ def labeled(session: Session) -> Table:
     )
 
 
-def _known_classes(names: Iterable[Any], table: Table, where: str) -> tuple[str, ...]:
-    """Check names of classes; those of the table get its spelling, such as 1 for 1.0."""
-    spelled = sorted(set(map(str, table.y[table.labeled].tolist())))
-    checked = (checked_class(str(name), where) for name in names)
-    alike = (next((one for one in spelled if same_label(one, name)), name) for name in checked)
-    return tuple(dict.fromkeys(alike))
-
-
 def checked_class(name: str, where: str) -> str:
     """Check and normalise the name of a class.
 
@@ -488,3 +480,7 @@ def checked_class(name: str, where: str) -> str:
         return check_class_name(name)
     except RequestError as error:
         raise ValueError(f"{where}: {error}") from None
+
+
+def _checked_classes(names: Iterable[Any], where: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(checked_class(str(name), where) for name in names))

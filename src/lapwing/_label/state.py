@@ -113,13 +113,13 @@ class State:
 def _of_table(material: Material, first_names: Mapping[str, str], named: Sequence[str]) -> History:
     """Return the history of the table's labels, to which the journal is applied.
 
-    Known classes get the spelling of the journal, such as 1.0 for 1.
+    Known classes get the spelling of the journal or the table, such as 1.0 for 1.
     """
     table = material.table
     given = np.where(table.labeled, table.y, "").astype(object).tolist()
     names = [first_names.get(str(name), str(name)) for name in given]
     alike = (
-        next((one for one in (*first_names, *named) if same_label(one, name)), name)
+        next((one for one in (*first_names, *named, *names) if same_label(one, name)), name)
         for name in material.classes
     )
     known = dict.fromkeys(first_names.get(name, name) for name in alike)
