@@ -28,12 +28,7 @@ from lapwing._app.requests import LabelRequest
 from lapwing._host.memory import format_bytes
 from lapwing._host.terminal import StatusLine, harmless
 from lapwing._label.session import Session
-from lapwing._report.findings import (
-    choice_table,
-    estimate_words,
-    sure_words,
-    trust_words,
-)
+from lapwing._report.findings import choice_table, estimate_words, sure_words, trust_words
 from lapwing._report.findings import describe_comparison as describe_rows
 from lapwing._report.record import ReportData
 from lapwing._report.text import count, number, percent, plural

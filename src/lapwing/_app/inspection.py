@@ -35,12 +35,7 @@ from lapwing._tables.encoders import CATEGORICAL, ENCODED, NUMERIC, TEXT, Column
 from lapwing._tables.frames import side_by_side
 from lapwing._tables.inference import MAX_VALUES, missing_words
 from lapwing._tables.matrices import read_labels
-from lapwing._tables.preprocessing import (
-    Preprocessed,
-    check_weights,
-    preprocess,
-    scaling,
-)
+from lapwing._tables.preprocessing import Preprocessed, check_weights, preprocess, scaling
 from lapwing._tables.reading import read_raw
 from lapwing._tables.tables import complete_labels
 from lapwing.graphs import KNNGraph

@@ -16,12 +16,7 @@ from lapwing._host.modules import require
 from lapwing._rows import ParquetRows, is_rows, moments_of
 from lapwing._tables.embedding import Embedder, Encoder, find_encoder, store_beside
 from lapwing._tables.encoders import NUMERIC, Features
-from lapwing._tables.preprocessing import (
-    Preprocessed,
-    check_weights,
-    preprocess,
-    preprocess_rows,
-)
+from lapwing._tables.preprocessing import Preprocessed, check_weights, preprocess, preprocess_rows
 from lapwing._tables.tables import Table, read_table
 from lapwing.estimators import (
     AnchorGraphClassifier,

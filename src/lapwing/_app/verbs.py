@@ -36,14 +36,7 @@ from lapwing._app.choosing import forecast_seconds, name_stage
 from lapwing._app.console import StageLine, json_text, say
 from lapwing._app.demo import draw_demo, run_demo
 from lapwing._app.inspection import inspect
-from lapwing._app.options import (
-    PANELS,
-    LabeledRequest,
-    Request,
-    flag_of,
-    help_texts,
-    option_of,
-)
+from lapwing._app.options import PANELS, LabeledRequest, Request, flag_of, help_texts, option_of
 from lapwing._host.files import atomic_write
 from lapwing._host.modules import require
 from lapwing._report.page import render
