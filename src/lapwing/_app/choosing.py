@@ -82,14 +82,14 @@ class MethodChoice:
     sharpness: Sharpness | None = None
     scaler: RelevanceScaler | None = None
 
-    def scaled(self, before: Preprocessed, table: Table) -> Preprocessed:
+    def scaled(self, prepared: Preprocessed, table: Table) -> Preprocessed:
         """Return the points of the fit, with scaled columns if that was chosen."""
         if self.scaler is None:
-            return before
-        points = self.scaler.fit_transform(before.points, table.y)
-        steps = [*before.steps, ("relevance", self.scaler)]
-        words = f"{before.words}; columns scaled by their relevance to the targets"
-        return replace(before, steps=steps, points=points, words=words)
+            return prepared
+        points = self.scaler.fit_transform(prepared.points, table.y)
+        steps = [*prepared.steps, ("relevance", self.scaler)]
+        words = f"{prepared.words}; columns scaled by their relevance to the targets"
+        return replace(prepared, steps=steps, points=points, words=words)
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,16 +168,16 @@ def compare_methods(table: Table, request: CompareRequest, progress: Stages = SI
     """Compare the usual methods on a table."""
     start = time.perf_counter()
     warn_suggested_labels(table.n_suggested, table.n_labeled)
-    before = points_of(table, request, progress)
-    settings = _compare_settings(table, before.points, request.seed, EFFORT, request.max_rows)
+    prepared = points_of(table, request, progress)
+    settings = _compare_settings(table, prepared.points, request.seed, EFFORT, request.max_rows)
     with label_warnings_ignored():  # as in a fit
-        found, _ = _compare(table, before.points, settings, progress)
+        found, _ = _compare(table, prepared.points, settings, progress)
     return Compared(
         request,
         table,
         found,
-        tuple(command_of(row.estimator, request, before.points) for row in found.table),
-        before.words,
+        tuple(command_of(row.estimator, request, prepared.points) for row in found.table),
+        prepared.words,
         time.perf_counter() - start,
     )
 

@@ -180,9 +180,9 @@ def fit(
     """
     start = time.perf_counter()
     warn_suggested_labels(table.n_suggested, table.n_labeled)
-    before = points_of(table, request, progress)
-    chosen = choose(table, request, before.points, progress)
-    before = chosen.scaled(before, table)
+    prepared = points_of(table, request, progress)
+    chosen = choose(table, request, prepared.points, progress)
+    prepared = chosen.scaled(prepared, table)
     estimator, method = chosen.estimator, chosen.method
     request.check_method(method, estimator.get_params(deep=False))
     n_rows, in_blocks = table.n, is_rows(table.X)
@@ -190,35 +190,35 @@ def fit(
     if asks:
         keep_graph(estimator, n_rows)
     if request.distributed:
-        estimator = fit_on_cluster(estimator, before.points, table.y, table.labeled, request)
+        estimator = fit_on_cluster(estimator, prepared.points, table.y, table.labeled, request)
     else:
-        fit_estimator(estimator, before.points, table.y, request, callbacks)
+        fit_estimator(estimator, prepared.points, table.y, request, callbacks)
         if chosen.sharpness is not None:
             sharpen_untested(estimator, chosen.sharpness)
-        correct_left_out(estimator, before.steps)
+        correct_left_out(estimator, prepared.steps)
     next_rows = None
     if asks:
         if _affords_graph(estimator, n_rows):
-            next_rows = rows_to_label_next(estimator, before.points, N_NEXT)
+            next_rows = rows_to_label_next(estimator, prepared.points, N_NEXT)
         # The data kept for this are of order n^2 and not part of the model.
         estimator = without_memory(estimator)
     twin = None
     # The twin would be fitted here and not on the cluster; points on disk have no report.
     elsewhere = request.distributed or in_blocks
     if request.wants_report and method.twin is not None and not elsewhere:
-        twin = fit_twin(estimator, method, before.points, table)
-    answers = predict_fitted_rows(estimator, method, before.points, table)
+        twin = fit_twin(estimator, method, prepared.points, table)
+    answers = predict_fitted_rows(estimator, method, prepared.points, table)
     answers, trust = trust_rows(estimator, answers)
     return Outcome(
         method=method.facts(estimator),
-        origin=origin_of(request, replace(chosen, estimator=estimator), before.points),
+        origin=origin_of(request, replace(chosen, estimator=estimator), prepared.points),
         table=table,
-        pipeline=Pipeline([*before.steps, ("estimator", estimator)]),
-        points=before.points,
+        pipeline=Pipeline([*prepared.steps, ("estimator", estimator)]),
+        points=prepared.points,
         # The estimators merge equal rows in the same way, but do not keep the result.
-        vertex=np.empty(0, np.intp) if in_blocks else distinct_rows(before.points)[1],
+        vertex=np.empty(0, np.intp) if in_blocks else distinct_rows(prepared.points)[1],
         predictions=answers,
-        scaling=before.words,
+        scaling=prepared.words,
         twin=twin,
         trust=trust,
         choice=chosen.choice,
@@ -226,8 +226,8 @@ def fit(
         request=request,
         fitted_by=method,
         seconds=time.perf_counter() - start,
-        impute=before.impute,
-        encoding=before.encoding,
+        impute=prepared.impute,
+        encoding=prepared.encoding,
     )
 
 
@@ -265,23 +265,23 @@ def suggest(
         raise ValueError(f"{table.source}: every row has a label. There is none to label next.")
     start = time.perf_counter()
     asked, request = request, request.decided(numeric=table.numeric)
-    before = points_of(table, request, progress)
+    prepared = points_of(table, request, progress)
     known = len(np.unique(table.y[table.labeled]))
     fitted, name, by = known >= (1 if table.numeric else 2), request.method, "graph"
     if fitted:
-        chosen = choose(table, request, before.points, progress)
-        before = chosen.scaled(before, table)
+        chosen = choose(table, request, prepared.points, progress)
+        prepared = chosen.scaled(prepared, table)
         name, estimator = chosen.method.name, chosen.estimator
         keep_graph(estimator, table.n)
-        fit_estimator(estimator, before.points, table.y, request, callbacks)
-        rows = rows_to_label_next(estimator, before.points, request.n_rows)
+        fit_estimator(estimator, prepared.points, table.y, request, callbacks)
+        rows = rows_to_label_next(estimator, prepared.points, request.n_rows)
         by = chosen_by(estimator)
     else:
         rows = informative_rows(
-            before.points,
+            prepared.points,
             table.labeled,
             request.n_rows,
-            _graph_of(request, before.points),
+            _graph_of(request, prepared.points),
             regression=table.numeric,
         )
     if not len(rows):
@@ -290,7 +290,7 @@ def suggest(
             "to label next."
         )
     seconds = time.perf_counter() - start
-    return Suggestion(asked, table, rows, name, fitted, by, before.words, seconds)
+    return Suggestion(asked, table, rows, name, fitted, by, prepared.words, seconds)
 
 
 def _graph_of(request: SuggestRequest, points: Any) -> Any:

@@ -88,7 +88,7 @@ def inspect(request: InfoRequest) -> dict[str, Any]:
         given = mark_unlabeled(cells, request.unlabeled)
     markers = {} if given is None else _markers(given, features.decimal, request)
     sample = _sample(features, encoder, request, raw.n)
-    encoded, before = features.named(ENCODED), sample.before
+    encoded, prepared = features.named(ENCODED), sample.prepared
     imputed = "refuses"
     if request.read_options.missing:
         imputed = f"fills with the {'median' if request.impute == 'auto' else request.impute}"
@@ -108,9 +108,9 @@ def inspect(request: InfoRequest) -> dict[str, Any]:
         "infinite": {name: count for name, (count, _) in infinite_cells(features).items()},
         "labels": None if labels is None else _counts(labels, features.decimal),
         "markers": markers,
-        "scaling": _scaling(features, before, request.scale),
+        "scaling": _scaling(features, prepared, request.scale),
         # Encoding all rows takes long, and a graph of a subset is not informative.
-        "graph": None if encoded else _graph(before, labels, sample.rows, request.n_neighbors),
+        "graph": None if encoded else _graph(prepared, labels, sample.rows, request.n_neighbors),
         "forecast": _forecasts(
             _size_of(features, sample, labels, raw.n),
             _targets(raw.labels, markers, features.decimal),
@@ -146,7 +146,7 @@ class _Sample:
     Attributes
     ----------
     rows : ndarray of int
-    before : Preprocessed or None
+    prepared : Preprocessed or None
         None if they cannot be preprocessed.
     encoding : dict or None
         Facts of the encoder; None without one.
@@ -155,7 +155,7 @@ class _Sample:
     """
 
     rows: NDArray[np.intp]
-    before: Preprocessed | None = None
+    prepared: Preprocessed | None = None
     encoding: dict[str, Any] | None = None
     errors: tuple[str, ...] = ()
 
@@ -186,24 +186,24 @@ def _n_values(features: Features) -> dict[str, int]:
     }
 
 
-def _scaling(features: Features, before: Preprocessed | None, scale: str) -> str:
+def _scaling(features: Features, prepared: Preprocessed | None, scale: str) -> str:
     """Describe the preprocessing; without texts the decision is by all rows."""
-    if before is not None and (features.named(TEXT) or features.named(ENCODED)):
-        return before.words
+    if prepared is not None and (features.named(TEXT) or features.named(ENCODED)):
+        return prepared.words
     categories = {name: features.column(name) for name in features.named(CATEGORICAL)}
     return scaling(features.numbers, features.named(NUMERIC), categories, scale).reason
 
 
 def _size_of(features: Features, sample: _Sample, labels: NDArray[Any] | None, n: int) -> FitSize:
     """Return the size of a fit to all rows, by those that were drawn."""
-    numbers, before = features.numbers, sample.before
+    numbers, prepared = features.numbers, sample.prepared
     n_features, stored = len(features.named(NUMERIC)) + sum(_n_values(features).values()), None
     if is_sparse(numbers):
         stored = numbers.nnz
     elif sample.encoding is not None:
         n_features += len(features.named(ENCODED)) * sample.encoding["width"]
-    if features.named(TEXT) and before is not None:
-        n_features, stored = before.points.shape[1], before.points.nnz * n // len(sample.rows)
+    if features.named(TEXT) and prepared is not None:
+        n_features, stored = prepared.points.shape[1], prepared.points.nnz * n // len(sample.rows)
     known = [] if labels is None else labels[labels != ""].tolist()
     classes = set(known)
     single = len(classes) <= 2 or hold_fractions(classes, features.decimal)
@@ -233,16 +233,16 @@ def _counts(labels: NDArray[Any], decimal: str) -> dict[str, int]:
 
 
 def _graph(
-    before: Preprocessed | None,
+    prepared: Preprocessed | None,
     labels: NDArray[Any] | None,
     rows: NDArray[np.intp],
     n_neighbors: int,
 ) -> dict[str, Any] | None:
-    if before is None or len(rows) < 3:
+    if prepared is None or len(rows) < 3:
         return None
     k = min(n_neighbors, len(rows) - 1)
-    graph = KNNGraph(k, metric=default_metric(before.points))
-    n_components, component = connected_components(graph.affinity(before.points), directed=False)
+    graph = KNNGraph(k, metric=default_metric(prepared.points))
+    n_components, component = connected_components(graph.affinity(prepared.points), directed=False)
     without = None
     if labels is not None:
         without = int(n_components - len(np.unique(component[labels[rows] != ""])))

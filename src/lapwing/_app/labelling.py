@@ -278,12 +278,12 @@ def start(table: Table, request: LabelRequest, progress: Stages = SILENT) -> Lab
         If the extra ``label`` is not installed.
     """
     require("starlette", extra="label", purpose="lapwing label")
-    before = points_of(table, request, progress)
+    prepared = points_of(table, request, progress)
     estimator = make_estimator(
         request.chosen,
         request.parameters,
         request.seed,
-        graph=default_graph(before.points),
+        graph=default_graph(prepared.points),
     )
     folder = request.data[0].resolve().parent
     unread = [name for name in request.text if name in table.shown]
@@ -298,11 +298,11 @@ def start(table: Table, request: LabelRequest, progress: Stages = SILENT) -> Lab
 
     material = Material(
         table,
-        before.points,
+        prepared.points,
         estimator,
         _checked_classes(request.class_names, "--classes"),
         *_texts(table, request),
-        words_of(Pipeline([*before.steps, ("estimator", estimator)]), before.points.shape[1]),
+        words_of(Pipeline([*prepared.steps, ("estimator", estimator)]), prepared.points.shape[1]),
         None if request.image is None else _pictures(table, request.image, folder),
         request.layout or ("x", "y"),
         (note,) if unread else (),
