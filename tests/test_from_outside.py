@@ -1,14 +1,16 @@
-"""Graphs and kernels that the library does not know, in every estimator that takes one.
+"""Graphs, kernels, partition methods and estimators that are not part of the library.
 
-They are written here as a user would, and as a line of the registry would be. The oracle is the
-same matrix, computed densely by SciPy, and given to the same estimator as a matrix.
-Losses from outside are in tests/losses/test_from_outside.py.
+They are written as CONTRIBUTING.md says, and registered as a line of the library would. The oracle
+is a dense matrix, given to the same estimator or solved by NumPy. Losses from outside are in
+tests/losses/test_from_outside.py, verbs in tests/app/test_request.py.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
-from typing import Any
+from inspect import signature
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -18,14 +20,32 @@ from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.model_selection import GridSearchCV, KFold
 
 import lapwing
-from lapwing import S3VC, AffinityGraph, AnchorGraphClassifier, KNNGraph, LapRLSClassifier
+from lapwing import (
+    S3VC,
+    AffinityGraph,
+    AnchorGraphClassifier,
+    BalancedGraphClassifier,
+    KNNGraph,
+    LapRLSClassifier,
+    LapSVC,
+)
+from lapwing._parameters import Rule, is_positive, parameters
+from lapwing.estimators._docs import document
+from lapwing.estimators.classifier import ManifoldClassifier
 from lapwing.estimators.path import PathEstimator
 from lapwing.graphs import GRAPHS, GraphRecipe
 from lapwing.kernels import KERNELS, Formula
+from lapwing.losses.base import Loss
+from lapwing.model_selection import LabeledKFold
 from lapwing.models import load_model, save_model
+from lapwing.objectives.volumes import CLAMP, VolumeProblem
+from lapwing.solvers.graph.linear import resolvent
+from lapwing.solvers.graph.partition import Partition, assigned, positive_shares, recorded
+from lapwing.solvers.graph.registry import PARTITIONS, PartitionMethod
 from tests.helpers.answers import scores
 from tests.helpers.data import Data, labeled_clusters, labeled_curve
 from tests.helpers.low_density import ONE_DESCENT
+from tests.helpers.outside import RoundedHinge
 
 GAMMA = 0.4
 # Of answers, relative to the largest: rounding, which the votes of S3VC's pairs magnify.
@@ -223,3 +243,92 @@ def test_registered_kernel_is_listed_and_saved(name: str, registered: str, tmp_p
     save_model(fitted, tmp_path / "a.lapwing")
     loaded = load_model(tmp_path / "a.lapwing").pipeline
     np.testing.assert_array_equal(scores(loaded, X), scores(fitted, X))
+
+
+# ---- partition methods -------------------------------------------------------------------------
+
+
+def smoothed_labels(problem: VolumeProblem) -> Partition:
+    """Partition the points by the resolvent of the labels at the scale 1."""
+    labels = np.zeros((problem.n_points, problem.n_classes))
+    labels[problem.index] = problem.labels
+    found = resolvent(problem, labels, 1.0, tol=1e-10)
+    scores = assigned(problem, found.x)
+    return Partition(
+        scores,
+        0.0,
+        float(found.optimality.max()),
+        found.n_iter,
+        found.status,
+        recorded([0.0]),
+        shares=positive_shares(problem, scores),
+    )
+
+
+def test_registered_partition_method(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y, _ = labeled_clusters(3)
+    smoothed = BalancedGraphClassifier(KNNGraph(6, power=1), method="smoothed")
+    with pytest.raises(ValueError, match="method='smoothed' must be one of 'laplace', "):
+        smoothed.fit(X, y)
+    line = PartitionMethod(smoothed_labels, "smoothed", "smooths the labels")
+    monkeypatch.setitem(PARTITIONS, "smoothed", line)
+    with pytest.raises(ValueError, match=r"method='smoothd' must be one of .*, 'smoothed'\."):
+        BalancedGraphClassifier(method="smoothd").fit(X, y)
+    fitted = smoothed.fit(X, y)
+    W = fitted.affinity_.toarray()
+    labeled = y >= 0
+    clamp = np.where(labeled, CLAMP, 0)
+    Y = labeled[:, None] * np.eye(3)[y]
+    D = W.sum(axis=1)
+    F = np.linalg.solve(np.diag(D * (2 + clamp)) - W, (D * (1 + clamp))[:, None] * Y)
+    np.testing.assert_array_equal(fitted.transduction_, np.where(labeled, y, F.argmax(axis=1)))
+    shares = F / F.sum(axis=1, keepdims=True)
+    found = fitted.label_distributions_
+    np.testing.assert_allclose(found[~labeled], shares[~labeled], rtol=1e-5)
+
+
+# ---- estimators --------------------------------------------------------------------------------
+
+
+@parameters
+@document(LapSVC)
+class RoundedLapSVC(ManifoldClassifier):
+    """Laplacian SVM with a rounded hinge.
+
+    Parameters
+    ----------
+    width : float, default=0.5
+        Width > 0 of the corner.
+    {gamma}
+    {gamma_A}
+    {gamma_I}
+    {graph}
+    {unlabeled}
+
+    Attributes
+    ----------
+    {classes_}
+    """
+
+    width: float = 0.5
+
+    _rules: ClassVar[Mapping[str, Rule]] = {"width": (is_positive, "> 0")}
+
+    def _loss(self) -> Loss:
+        return RoundedHinge(self.width)
+
+
+def test_estimator_is_its_parameters_documentation_and_loss() -> None:
+    named = ["kernel", "width", "gamma", "gamma_A", "gamma_I", "graph", "unlabeled"]
+    assert list(signature(RoundedLapSVC).parameters)[: len(named)] == named
+    X, y, _ = labeled_clusters(2)
+    options = {"gamma_A": 0.1, "gamma_I": 0.5, "gamma": GAMMA}
+    own = RoundedLapSVC(width=0.3, **options)
+    fitted = clone(own).fit(X, y)
+    expected = LapSVC(loss=RoundedHinge(0.3), **options).fit(X, y)
+    np.testing.assert_array_equal(scores(fitted, X), scores(expected, X))
+    assert "gamma_A : float, default=1e-4" in (RoundedLapSVC.__doc__ or "")
+    with pytest.raises(ValueError, match="width"):
+        RoundedLapSVC(width=-1.0).fit(X, y)
+    search = GridSearchCV(own, {"width": [0.1, 1.0]}, scoring="accuracy", cv=LabeledKFold(2))
+    assert search.fit(X, y).best_params_["width"] in (0.1, 1.0)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections import Counter
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -14,10 +15,12 @@ import typer
 
 from lapwing import estimators
 from lapwing._app import predicting, reading, verbs
+from lapwing._app.console import say
 from lapwing._app.methods import COMMAND_METHODS
-from lapwing._app.options import flag_of, help_texts
+from lapwing._app.options import SAY, LabeledRequest, flag_of, help_texts, option
 from lapwing._app.requests import CompareRequest, FitRequest
-from lapwing._app.verbs import app
+from lapwing._app.verbs import app, verb
+from tests.helpers.commandline import done, refused, run
 from tests.helpers.members import check_examples
 
 DATA = (Path("t.csv"),)
@@ -114,9 +117,9 @@ def test_the_command_omits_outputs() -> None:
 def test_every_field_is_an_option_of_its_verb() -> None:
     # `info` has no progress to be quiet about, and `label` prints no summary.
     optional = {"quiet", "as_json"}
-    for verb, command in typer.main.get_command(app).commands.items():
-        kind = get_type_hints(getattr(verbs, verb))["request"]
-        assert getattr(kind, "verb", verb) == verb, f"{kind.__name__}.verb is not {verb!r}"
+    for name, command in typer.main.get_command(app).commands.items():
+        kind = get_type_hints(getattr(verbs, name))["request"]
+        assert getattr(kind, "verb", name) == name, f"{kind.__name__}.verb is not {name!r}"
         found = {p.name: p for p in command.params if p.name != "help"}
         known = {one.name for one in fields(kind)}
         assert known - optional <= set(found) <= known
@@ -125,6 +128,41 @@ def test_every_field_is_an_option_of_its_verb() -> None:
             if one.name in found and found[one.name].param_type_name == "option":
                 assert flag_of(one) in found[one.name].opts
                 assert found[one.name].help == told[one.name] != ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CountRequest(LabeledRequest):
+    """Options of ``lapwing count``.
+
+    Attributes
+    ----------
+    least : int
+        Smallest number of rows of a listed class.
+    """
+
+    verb = "count"
+    least: int = option(1, panel=SAY)
+
+
+def test_a_verb_is_a_request_and_a_function(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(app, "registered_commands", [*app.registered_commands])
+    monkeypatch.setattr(verbs, "_command", verbs._command.__wrapped__)  # which is cached
+
+    @verb(CountRequest, epilog="Example: lapwing count t.csv --label y")
+    def count(request: CountRequest) -> None:
+        """Count the labels of each class."""
+        counts = Counter(verbs.read_table(request).y.tolist())
+        for label in sorted(set(counts) - {""}):
+            if counts[label] >= request.least:
+                say(f"{label}: {counts[label]}")
+
+    Path("t.csv").write_text("x,y\n0.7,a\n0.1,a\n0.4,a\n2.5,b\n2.2,b\n0.3,\n")
+    assert done(run("count t.csv --label y")) == "a: 3\nb: 2\n"
+    assert done(run("count t.csv --label y --least 3")) == "a: 3\n"
+    shown = done(run("count --help"))
+    for part in ("Count the labels of each class.", "Smallest number of rows", "--unlabeled"):
+        assert part in shown
+    refused(run("count t.csv --label z"), "t.csv", "'z'")
 
 
 def test_the_documentation_lists_the_verbs() -> None:

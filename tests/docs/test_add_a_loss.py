@@ -34,9 +34,23 @@ def changed(tmp_path: Path) -> Path:
     return copy
 
 
+def _run(folder: Path, *words: str) -> str:
+    """Run a module of Python in the folder, and return its output."""
+    done = subprocess.run(
+        [sys.executable, "-m", *words],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(folder / "src")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
+    return done.stdout
+
+
 @pytest.mark.slow
 def test_shared_tests_pass_with_the_new_loss(changed: Path) -> None:
-    """The shared suite of losses, those from outside, and the public names; nothing is left out."""
+    """Run the shared suite of losses, that of losses from outside, and that of public names."""
     names = (
         "public_names_exist_and_classes_have_public_modules",
         *("public_names_are_those_of_the_list", "registered_parts_are_public"),
@@ -47,15 +61,16 @@ def test_shared_tests_pass_with_the_new_loss(changed: Path) -> None:
         "tests/losses/test_from_outside.py::test_registered_losses_and_methods_have_names",
         *(f"tests/test_package.py::test_{name}" for name in names),
     ]
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests],
-        cwd=changed,
-        env={**os.environ, "PYTHONPATH": str(changed / "src")},
-        capture_output=True,
-        text=True,
-        check=False,
+    ran = re.search(
+        r"(\d+) passed", _run(changed, "pytest", "-q", "-p", "no:cacheprovider", *tests)
     )
-    assert done.returncode == 0, done.stdout
-    ran = re.search(r"(\d+) passed", done.stdout)
     assert ran is not None
     assert int(ran[1]) > 80
+
+
+def test_the_change_passes_lint(changed: Path) -> None:
+    pytest.importorskip("ruff")
+    files = re.findall(r"^\+\+\+ b/(.*\.py)$", DIFF.read_text(encoding="utf-8"), re.MULTILINE)
+    assert len(files) >= 3
+    _run(changed, "ruff", "check", "--no-cache", *files)
+    _run(changed, "ruff", "format", "--no-cache", "--check", *files)

@@ -236,7 +236,7 @@ class BalancedGraphClassifier(
     _rules: ClassVar[Mapping[str, Rule]] = {
         "method": (
             lambda v: isinstance(v, str) and v in PARTITIONS,
-            f"one of {', '.join(map(repr, PARTITIONS))}",
+            lambda: f"one of {', '.join(map(repr, PARTITIONS))}",
         ),
     }
 

@@ -12,11 +12,12 @@ Losses and graphs are functions of the values, with a gradient u on the points, 
 the whole objective in the metric of the function space is represent(u) + gamma_A a. For the full
 kernel this is the preconditioning by K of the LapSVM paper (Section 3.2), at no cost.
 
-    system(...)    direct solver of quadratic models (Newton, dual, closed forms) gram()         the
-    kernel matrix of the points, for solvers that factor it blocks()       row blocks of the design
-    Phi, for methods that only sum over points design()       the design in the form in which sums
-    over points are cheapest restrict(rows) the space on some of the points, with the map of
-    coefficients back function(...)  the fitted functions, for new points
+    system(...)    direct solver of quadratic models (Newton, dual, closed forms)
+    gram()         kernel matrix of the points, for solvers that factor it
+    blocks()       row blocks of the design Phi, for methods that only sum over points
+    design()       design in the form in which sums over points are cheapest
+    restrict(rows) space on some of the points, with the map of coefficients back
+    function(...)  fitted functions, for new points
 
 The members are `FullKernelSpace` (Phi = G = K), `LinearSpace` (Phi = X, G = I) and `MappedSpace`
 (Phi = psi(X), G = I). The large matrix, K or psi(X), is an array, or an operator that computes its

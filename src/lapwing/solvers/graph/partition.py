@@ -119,6 +119,8 @@ def soft_shares(problem: VolumeProblem, scores: Array, temperature: float) -> Ar
     """Compute the softmax of scores over a temperature, and set the shares of labelled points."""
     shares = scores - scores.max(axis=1, keepdims=True)
     shares /= shares.dtype.type(temperature)
+    # Shares of a class do not underflow, also not in quotients.
+    np.maximum(shares, np.log(np.finfo(shares.dtype).tiny) / 2, out=shares)
     np.exp(shares, out=shares)
     shares /= shares.sum(axis=1, keepdims=True)
     shares = shares.astype(problem.graph.dtype, copy=False)
