@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from lapwing import linalg
 from lapwing.linalg import (
     column_dot,
+    medians,
     normal_matrix,
     pivoted_cholesky,
     product,
@@ -171,3 +172,12 @@ def test_sparse_products_in_threads_are_those_of_scipy(
             found = linalg.sparse_product(matrix, F)
             assert found.dtype == np.result_type(dtype, F.dtype)
             np.testing.assert_array_equal(found, matrix @ F)
+
+
+@pytest.mark.parametrize("n", [7, 8])
+@pytest.mark.parametrize("sign", [-1.0, 1.0])
+def test_medians_of_sparse_columns_are_those_of_the_dense_matrix(n, sign):
+    """Columns with all numbers of stored entries, of one sign."""
+    dense = np.tril(np.arange(1.0, n + 1)[:, None] + np.arange(n + 1), -1) * sign
+    for X in (dense, np.hstack([dense, -dense])):
+        np.testing.assert_allclose(medians(sp.csr_array(X)), np.median(X, axis=0))

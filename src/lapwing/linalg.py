@@ -216,7 +216,7 @@ def medians(X: PointData) -> Array:
     if not is_sparse(sample):
         return np.asarray(np.median(sample, axis=0).astype(X.dtype))
     stored = np.bincount(sample.indices, minlength=X.shape[1])
-    crowded = np.flatnonzero(stored > sample.shape[0] / 2)  # the other columns have the median 0
+    crowded = np.flatnonzero(2 * stored >= sample.shape[0])  # the other columns have the median 0
     values = np.zeros(X.shape[1], dtype=X.dtype)
     if len(crowded):
         values[crowded] = np.median(sample[:, crowded].toarray(), axis=0)
