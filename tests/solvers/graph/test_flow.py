@@ -17,7 +17,7 @@ from lapwing.solvers.graph.evidence import (
     nearest_to_prior,
     negative_log_evidence,
 )
-from lapwing.solvers.graph.flow import Candidate, Descent, descend, flow
+from lapwing.solvers.graph.flow import CandidatePartition, Descent, descend, flow
 from lapwing.solvers.graph.linear import laplace
 from lapwing.solvers.graph.partition import side_by_side
 from lapwing.solvers.graph.refine import Path, diffused, walk_down
@@ -130,9 +130,9 @@ def test_only_the_likeliest_candidates_are_split(monkeypatch: pytest.MonkeyPatch
         asked.clear()
         monkeypatch.setattr(flow_module, "split", result)
 
-    candidates = [Candidate(problem, end) for end in ends]
+    candidates = [CandidatePartition(problem, end) for end in ends]
     splits(rng.permutation(codes))
-    same = Candidate(problem, ends[1], handicap=1e-9)
+    same = CandidatePartition(problem, ends[1], handicap=1e-9)
     found, against = flow_module._likeliest_split(problem, [same, *candidates], left_out)
     assert asked == [1]
     assert [each.path.codes for each in found] == [ends[k].codes for k in (1, 0, 2)]
@@ -157,7 +157,7 @@ def test_volumes_are_estimated_again_while_the_evidence_increases(seed: int) -> 
     left_out = count_left_out(problem)
     _, scales, _ = flow_module._candidates(problem, left_out)
     equal = walk_down(replace(problem, exact=True), problem.whole(codes))
-    wrong = Candidate(problem, replace(equal, n_iter=0))
+    wrong = CandidatePartition(problem, replace(equal, n_iter=0))
     against = negative_log_evidence(problem, equal.codes, left_out)
     found, nats = flow_module._released(problem, wrong, against, scales, left_out)
     assert_allclose(np.bincount(found.path.codes), sizes, atol=3)

@@ -101,8 +101,8 @@ _WALKS = (10, 6, 4, 2)  # steps of the walks; longer ones are not needed after a
 
 
 @dataclass(frozen=True, eq=False)
-class Candidate:
-    """Candidate partition: a refined cut.
+class CandidatePartition:
+    """Partition by a refined cut, one of several to choose from.
 
     Attributes
     ----------
@@ -138,20 +138,20 @@ def flow(problem: VolumeProblem) -> Partition:
 
 
 def _likeliest_split(
-    problem: VolumeProblem, candidates: Sequence[Candidate], left_out: LeftOut
-) -> tuple[list[Candidate], Array]:
+    problem: VolumeProblem, candidates: Sequence[CandidatePartition], left_out: LeftOut
+) -> tuple[list[CandidatePartition], Array]:
     """Split pairs of the likeliest candidates until no unsplit one is about as likely.
 
     Returns
     -------
-    candidates : list of Candidate
+    candidates : list of CandidatePartition
         In the order of their likelihood before the splits; of candidates that are the same
         partition, only the likeliest.
     nats : ndarray
         Evidence against each candidate.
     """
 
-    def against(each: Candidate) -> float:
+    def against(each: CandidatePartition) -> float:
         return each.handicap + negative_log_evidence(problem, each.path.codes, left_out)
 
     before = np.array([against(each) for each in candidates])
@@ -176,16 +176,16 @@ def _likeliest_split(
 
 def _released(
     problem: VolumeProblem,
-    candidate: Candidate,
+    candidate: CandidatePartition,
     nats: float,
     scales: Sequence[Scale],
     left_out: LeftOut,
-) -> tuple[Candidate, float]:
+) -> tuple[CandidatePartition, float]:
     """Estimate the volumes of a candidate again, as long as its evidence increases.
 
     Returns
     -------
-    candidate : Candidate
+    candidate : CandidatePartition
     nats : float
         Evidence against it.
     """
@@ -228,7 +228,7 @@ def _in_doubt(problem: VolumeProblem, answers: Sequence[Array], nats: Array) -> 
 
 
 def _averaged(
-    problem: VolumeProblem, candidates: Sequence[Candidate], nats: Array
+    problem: VolumeProblem, candidates: Sequence[CandidatePartition], nats: Array
 ) -> tuple[Array, Array]:
     """Return scores of the likeliest partition, and their average over all candidates.
 
@@ -275,12 +275,12 @@ def _at_free_volumes(problem: VolumeProblem) -> tuple[Array, int]:
 
 def _candidates(
     problem: VolumeProblem, left_out: LeftOut
-) -> tuple[list[Candidate], list[Scale], int]:
+) -> tuple[list[CandidatePartition], list[Scale], int]:
     """Compute the candidates for unknown volumes; see the module docstring.
 
     Returns
     -------
-    candidates : list of Candidate
+    candidates : list of CandidatePartition
     scales : list of Scale
         Of the descents.
     n_iter : int
@@ -336,7 +336,7 @@ def _by_descents(
     starts: Sequence[Array],
     scales: Sequence[Scale],
     handicap: float = 0.0,
-) -> list[Candidate]:
+) -> list[CandidatePartition]:
     """Find volumes by descents from partitions, and refine the cut at these volumes.
 
     Those that reach the same partition at the coarsest scale, which takes more than half of the
@@ -357,16 +357,16 @@ def _by_descents(
         del point
         path = walk_down(_held(problem, codes), problem.whole(codes), _WALKS)
         path = replace(path, n_iter=path.n_iter + spent)
-        candidates.append(Candidate(problem, path, handicap))
+        candidates.append(CandidatePartition(problem, path, handicap))
     return candidates
 
 
 def _by_volumes(
     problem: VolumeProblem, partitions: Sequence[Array], scores: Array
-) -> list[Candidate]:
+) -> list[CandidatePartition]:
     """Refine the cut from scores at the volumes of partitions."""
     problems = [_held(problem, codes) for codes in partitions]
-    return [Candidate(problem, walk_down(each, scores)) for each in problems]
+    return [CandidatePartition(problem, walk_down(each, scores)) for each in problems]
 
 
 def _same(problem: VolumeProblem, one: Descent, other: Descent) -> bool:

@@ -70,7 +70,7 @@ def mbo(problem: VolumeProblem) -> Partition:
 
 
 @dataclass(frozen=True, eq=False)
-class _Point:
+class _Iterate:
     codes: Array
     scores: Array  # whose largest entries are the codes
     fitted: Array  # resolvent of the shares
@@ -80,11 +80,11 @@ class _Point:
 
 def _step(
     problem: VolumeProblem, codes: Array, scores: Array, scale: Scale, start: Array | None
-) -> _Point:
+) -> _Iterate:
     shares = problem.whole(codes)
     found = resolvent(problem, shares, scale.s, start=start)
     energy = problem.energy(shares, found.x, found.residual) / scale.contrast
-    return _Point(codes, scores, found.x, energy, found.n_iter)
+    return _Iterate(codes, scores, found.x, energy, found.n_iter)
 
 
 def cut(problem: VolumeProblem) -> Partition:
