@@ -273,27 +273,40 @@ def equal_columns(A: Array) -> list[tuple[Array, Array]]:
     return [(A[:, same[0]], np.array(same)) for same in groups.values()]
 
 
-def spd_factor(H: Array) -> Solve:
+def spd_factor(H: Array, *, may_be_singular: bool = False) -> Solve:
     """Return the product with H^-1 by the factors of `spd_halves`; H is overwritten."""
-    forward, backward = spd_halves(H)
+    forward, backward = spd_halves(H, may_be_singular=may_be_singular)
     return lambda u: backward(forward(u))
 
 
-def spd_halves(H: Array) -> tuple[Solve, Solve]:
+def spd_halves(H: Array, *, may_be_singular: bool = False) -> tuple[Solve, Solve]:
     """Return factors B and B' of H^-1 = B'B, as functions, for a positive definite matrix.
 
     H is overwritten. If H is indefinite by rounding, the minimum-norm solution on the eigenvectors
     with eigenvalues above rounding is used.
+
+    Parameters
+    ----------
+    H : ndarray of shape (n, n)
+    may_be_singular : bool, default=False
+        Whether to check the reciprocal condition number, as Cholesky's factorisation of a singular
+        matrix may succeed with pivots that are rounding errors.
     """
     diagonal = np.diag(H).copy()
+    norm = float(np.abs(H).sum(axis=0).max()) if may_be_singular else 0.0
+    # Relative: the tolerance of `numpy.linalg.matrix_rank`, or ten times it.
+    rounding = (10 if may_be_singular else 1) * len(H) * float(np.finfo(H.dtype).eps)
     try:
         lower, _ = sla.cho_factor(H, lower=True, overwrite_a=True, check_finite=False)
+        rcond = sla.lapack.dpocon(lower, norm, uplo="L")[0] if may_be_singular else 1.0
     except sla.LinAlgError:
+        rcond = 0.0
+    if not rcond > rounding:
         lower = np.triu(H, 1).T  # cho_factor has overwritten the lower triangle only
         lower = lower + lower.T
         np.fill_diagonal(lower, diagonal)
         values, vectors = sla.eigh(lower, overwrite_a=True, check_finite=False)
-        keep = values > len(values) * np.finfo(values.dtype).eps * values[-1]
+        keep = values > rounding * values[-1]
         half = vectors[:, keep] / np.sqrt(values[keep])
         return lambda u: half.T @ u, lambda u: half @ u
 

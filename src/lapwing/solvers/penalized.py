@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-import scipy.linalg as sla
 
 from lapwing._arrays import Array, Matrix, is_sparse
 from lapwing.classes.decoding import of_each_class
+from lapwing.linalg import spd_factor
 
 # Maximum number of observations to leave out, or m if it is larger: leaving out all of many
 # observations would take longer than the fit.
@@ -66,7 +66,7 @@ def penalized_least_squares(
     gram = weighted.T @ design
     system = penalty + (gram.toarray() if is_sparse(gram) else gram)
     system = (system + system.T) / 2
-    inverse = _inverse_of(system)
+    inverse = spd_factor(system, may_be_singular=True)
     coef = inverse(np.asarray(weighted.T @ targets, dtype=np.float64))
     residual = targets - design @ coef
     objective = weights @ residual**2 + np.einsum("mc,mc->c", coef, penalty @ coef)
@@ -98,29 +98,6 @@ def left_out_values(fit: LeastSquares, design: Matrix, targets: Array, weights: 
     pull = leverage[:, None]
     values[some] = (dense @ fit.coef - pull * targets[some]) / (1 - pull)
     return values
-
-
-def _inverse_of(H: Array) -> Callable[[Array], Array]:
-    """Invert H by Cholesky, or on its range if it is numerically singular.
-
-    Cholesky's factorisation of a singular H may succeed with pivots that are rounding errors, so
-    the reciprocal condition number is checked. (LDL' and QR do not give the minimum norm.)
-    """
-    # Relative, ten times the tolerance of `numpy.linalg.matrix_rank`.
-    rounding = 10 * len(H) * float(np.finfo(H.dtype).eps)
-    try:
-        factor, lower = sla.cho_factor(H, lower=True, check_finite=False)
-    except sla.LinAlgError:
-        pass
-    else:
-        norm = float(np.abs(H).sum(axis=0).max())
-        rcond, _ = sla.lapack.dpocon(factor, norm, uplo="L")
-        if rcond > rounding:
-            return lambda B: np.asarray(sla.cho_solve((factor, lower), B, check_finite=False))
-    values, vectors = sla.eigh(H, check_finite=False)
-    keep = values > rounding * values[-1]
-    vectors, values = vectors[:, keep], values[keep]
-    return lambda B: np.asarray(vectors @ ((vectors.T @ B) / values[:, None]))
 
 
 @dataclass(frozen=True, eq=False)
