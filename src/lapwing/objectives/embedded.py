@@ -160,8 +160,6 @@ class GraphSide:
         S = basis' (Lambda + mu L^p) basis; singular if labels do not determine g.
     pull : ndarray of shape (r, c)
         h = basis' Lambda y.
-    constant : ndarray of shape (c,)
-        1/2 y' Lambda y.
     smoothness : callable
         z -> basis' mu L^p basis z, the term of the graph in S z.
     index, weights, targets : ndarray
@@ -171,7 +169,6 @@ class GraphSide:
     basis: Array | None
     curvature: Array
     pull: Array
-    constant: Array
     smoothness: Callable[[Array], Array]
     index: Array
     weights: Array
@@ -181,10 +178,14 @@ class GraphSide:
     def n_columns(self) -> int:
         return int(self.pull.shape[1])
 
+    @property
+    def constant(self) -> Array:
+        """Constant 1/2 y' Lambda y of each column."""
+        return np.asarray(self.weights @ self.targets**2 / 2, dtype=np.float64)
+
     def column(self, j: int) -> GraphSide:
         """Select a column of the targets."""
-        pull, targets = self.pull[:, [j]], self.targets[:, [j]]
-        return replace(self, pull=pull, constant=self.constant[[j]], targets=targets)
+        return replace(self, pull=self.pull[:, [j]], targets=self.targets[:, [j]])
 
     def values(self, coef: Array) -> Array:
         """Compute the values g on the points."""
@@ -264,7 +265,6 @@ def spectral_side(
         basis,
         curvature,
         weighted @ targets,
-        np.asarray(weights @ targets**2 / 2, dtype=np.float64),
         lambda z: penalties[:, None] * z,
         index,
         weights,
@@ -296,5 +296,4 @@ def graph_side(
     np.add.at(curvature, (index, index), weights)
     pull = np.zeros((n_points, targets.shape[1]))
     np.add.at(pull, index, weights[:, None] * targets)
-    constant = np.asarray(weights @ targets**2 / 2)
-    return GraphSide(None, curvature, pull, constant, smoothness, index, weights, targets)
+    return GraphSide(None, curvature, pull, smoothness, index, weights, targets)

@@ -69,7 +69,7 @@ def _features(objective: EmbeddedObjective) -> FeatureSystem:
     rows = min(_BLOCK_BYTES * n_threads, _MATRIX_BYTES * objective.n_points * unknowns)
     require_memory(
         (_SUM_COPIES + n_threads) * _MATRIX_BYTES * float(unknowns) ** 2 + rows,
-        f"The normal equations of {_n_unknowns(objective)} coordinates",
+        f"The normal equations of {unknowns} coordinates",
         "Use fewer landmarks, features or eigenvectors.",
     )
     return FeatureSystem(objective.space, objective.side, objective.fit_intercept)

@@ -48,16 +48,8 @@ EmbeddedResult: TypeAlias = Result[EmbeddedState, Array]
 def in_units(result: EmbeddedResult, units: Units) -> EmbeddedResult:
     """Convert the result for targets y to the result for targets level + scale y."""
     coef, intercept, virtual, alpha = result.state
-    return replace(
-        result,
-        state=EmbeddedState(
-            coef * units.scale,
-            intercept * units.scale + units.level,
-            virtual * units.scale + units.level,
-            alpha,
-        ),
-        objective=result.objective * units.scale * units.scale,
-    )
+    state = EmbeddedState(coef * units.scale, units.plain(intercept), units.plain(virtual), alpha)
+    return replace(result, state=state, objective=result.objective * units.scale**2)
 
 
 class Fit(NamedTuple):
