@@ -139,26 +139,17 @@ def test_scale_gamma_is_twice_the_width_of_errata_e2(container, size, dtype, rel
     assert scale_gamma(container(shifted)) == pytest.approx(2 * len(X) ** 2 / total, rel=rel)
 
 
-def test_points_at_the_mean_squared_distance_have_the_kernel_exp_minus_2():
-    X = gaussian_points(15)
-    distance = np.sqrt(np.mean(pairwise.euclidean_distances(X) ** 2))
-    pair = np.array([[0, 0, 0, 0], [distance, 0, 0, 0]])
-    assert make_kernel("rbf", X).gram(pair)[0, 1] == pytest.approx(np.exp(-2), rel=1e-9)
-
-
 @pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
 def test_scale_gamma_of_equal_points_is_one(container):
     assert scale_gamma(container(np.ones((5, 3)))) == 1.0
 
 
-def test_wide_is_a_tenth_of_scale():
+def test_values_of_gamma_by_name():
     X = gaussian_points(7)
-    wide, usual = (make_kernel("rbf", X, gamma=gamma).gamma for gamma in ("wide", "scale"))
-    assert wide == pytest.approx(usual / 10)
-
-
-def test_gamma_auto_is_one_over_the_features():
-    assert make_kernel("rbf", gaussian_points(5), gamma="auto").gamma == 0.25
+    scale = scale_gamma(X)
+    for name, gamma in (("scale", scale), ("wide", scale / 10), ("auto", 1 / X.shape[1])):
+        assert make_kernel("rbf", X, gamma=name).gamma == pytest.approx(gamma)
+    assert make_kernel("rbf", X).gamma == scale
 
 
 @pytest.mark.parametrize(
@@ -218,27 +209,22 @@ def test_callable_kernel_gets_two_sets_of_points():
     assert calls == [(6, 6), (4, 6)]
 
 
-@pytest.mark.parametrize("bad", [lambda X, Z: np.ones(len(X)), lambda X, Z: np.ones((2, 2))])
-def test_rejects_callable_kernels_of_wrong_shape(bad):
-    kernel, X = make_kernel(bad, gaussian_points(6)), gaussian_points(6)
-    with pytest.raises(ValueError, match=r"array of shape .* for 6 and 6 points.*\(6, 6\)"):
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (lambda X, Z: np.ones(len(X)), r"array of shape .* for {0} and 6 points.*\({0}, 6\)"),
+        (lambda X, Z: np.ones((2, 2)), r"for {0} and 6 points.*kernel\(X, Z\).*\({0}, 6\)"),
+        (lambda X, Z: X @ Z.T * np.nan, "kernel function returned NaN or infinite"),
+        (lambda X, Z: np.where(X @ Z.T > 0, np.inf, 0), "kernel function returned NaN or infinite"),
+    ],
+)
+def test_rejects_wrong_values_of_callable_kernels(function, message):
+    X = gaussian_points(6)
+    kernel = make_kernel(function, X)
+    with pytest.raises(ValueError, match=message.format(6)):
         kernel.gram(X)
-    with pytest.raises(ValueError, match=r"for 3 and 6 points.*kernel\(X, Z\).*\(3, 6\)"):
+    with pytest.raises(ValueError, match=message.format(3)):
         kernel.expand(X[:3], X, np.ones((6, 1)))
-
-
-@pytest.mark.parametrize("bad", [np.nan, np.inf])
-def test_rejects_callable_kernels_with_nan_or_infinity(bad):
-    def kernel_function(X, Z):
-        K = X @ Z.T
-        K[0, 0] = bad
-        return K
-
-    kernel = make_kernel(kernel_function, gaussian_points(6))
-    with pytest.raises(ValueError, match="kernel function returned NaN or infinite"):
-        kernel.gram(gaussian_points(6))
-    with pytest.raises(ValueError, match="kernel function returned NaN or infinite"):
-        kernel.expand(gaussian_points(3), gaussian_points(6), np.ones((6, 1)))
 
 
 # --- memory ---------------------------------------------------------------------------------------

@@ -94,7 +94,7 @@ def test_temperatures_far_below_the_values_are_balanced(
     assert balance(many, np.full(100, 0.01), temperature, softness).converged
 
 
-def test_a_class_that_its_labels_fill_gets_no_share() -> None:
+def test_a_class_filled_by_its_labels_gets_no_share() -> None:
     F = np.random.default_rng(4).standard_normal((20, 3))
     known = np.array([5.0, 0.0, 2.7])
     prior = np.array([15.0, 10.0, 2.7]) / 27.7
@@ -108,7 +108,7 @@ def test_a_class_that_its_labels_fill_gets_no_share() -> None:
     assert ((F + found.offsets).argmax(axis=1) < 2).all()
 
 
-def test_softness_lets_volumes_go_where_the_values_ask() -> None:
+def test_volumes_approach_the_prior_as_softness_grows() -> None:
     F = np.repeat([[1.0, 0.0], [0.0, 1.0]], [80, 20], axis=0)
     prior = np.array([0.5, 0.5])
     large = [balance(F, prior, 0.1, tau).volumes[0] for tau in (0.01, 0.3, 3.0, np.inf)]

@@ -90,7 +90,7 @@ def test_wrong_targets_are_refused(y: Any, message: str) -> None:
         ([-1.0, 2.5, -1.0, -1.0, 3.0], "targets are -1. If -1 means no target, set y to NaN there"),
     ],
 )
-def test_targets_without_a_gap_are_reported(targets: list[float], message: str) -> None:
+def test_warns_if_every_target_is_known(targets: list[float], message: str) -> None:
     labeled = np.ones(len(targets), dtype=bool)
     warning = target_warning(np.array(targets), labeled)
     assert type(warning) is NothingUnlabeledWarning

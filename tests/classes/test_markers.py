@@ -504,7 +504,7 @@ def test_a_rare_label_with_almost_the_same_spelling(rare: str, usual: str, alike
 
 @pytest.mark.parametrize("counts", [[4, 1], [2, 2], [1, 9]])
 @pytest.mark.parametrize("slip", ["cat ", " cat", "cat\n"])
-def test_blanks_around_a_label_are_a_slip_of_any_word(slip: str, counts: list[int]) -> None:
+def test_labels_that_differ_in_surrounding_blanks_are_similar(slip: str, counts: list[int]) -> None:
     assert near_miss(["cat", slip], counts) == (slip, "cat")
 
 
@@ -590,7 +590,7 @@ CONTAINERS: dict[str, Callable[[list[Any]], Any]] = {
 @example((["a", "b", "nan"], None), "array")
 @example(([0, np.True_], "auto"), "list")
 @given(any_mix(), st.sampled_from(sorted(CONTAINERS)))
-def test_nothing_becomes_a_class_or_is_hidden_in_silence(
+def test_any_mix_of_labels_is_read_by_the_rule_or_reported(
     case: tuple[list[Any], Any], container: str
 ) -> None:
     values, marker = case

@@ -73,6 +73,6 @@ def test_a_class_without_labels_may_have_the_prior_0() -> None:
     np.testing.assert_array_equal(read_prior([1, 1, 0], np.array([0, 1, -1]), NAMES), [0.5, 0.5, 0])
 
 
-def test_labels_that_are_not_there_cannot_be_counted() -> None:
+def test_rejects_the_prior_of_labels_without_labels() -> None:
     with pytest.raises(ValueError, match="counts labels, but no point has one"):
         read_prior("labels", np.full(4, -1), NAMES)

@@ -49,7 +49,7 @@ def test_probabilities_are_the_softmax_of_the_sharpened_scores(c):
     ids=["two classes", "three classes"],
 )
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_ties_and_rounding_go_to_the_elected_class(F, dtype):
+def test_largest_probability_is_that_of_the_predicted_class(F, dtype):
     F = np.array(F, dtype=dtype)
     P = class_probabilities(F, 0.3)
     assert P.dtype == np.float64
@@ -60,7 +60,7 @@ def test_ties_and_rounding_go_to_the_elected_class(F, dtype):
 @pytest.mark.parametrize("scale", [1e-300, 1e-30, 1e30, 1e300])
 @pytest.mark.parametrize("sharpness", [1e-300, 1.0, 1e300])
 @pytest.mark.parametrize("c", [1, 4])
-def test_no_score_is_too_large_or_small(scale, sharpness, c):
+def test_extreme_scores_and_sharpness_give_finite_probabilities(scale, sharpness, c):
     F = scale * np.random.default_rng(1).uniform(-1.5, 1.5, size=(30, c))
     P = class_probabilities(F, sharpness)
     assert np.isfinite(P).all()
@@ -86,7 +86,7 @@ def test_usual_gap_is_the_median_of_best_less_second():
     assert usual_gap(np.array([[-1.0], [0.25], [3.0]])) == 2.0
 
 
-def test_where_most_points_are_undecided_the_mean_gap_stands_in():
+def test_usual_gap_is_the_mean_if_the_median_is_zero():
     assert usual_gap(np.array([[0.0], [0.0], [0.0], [2.0]])) == 1.0
     assert usual_gap(np.zeros((4, 3))) == 0.0
     assert np.isfinite(usual_gap(np.array([[1.7e308, -1.7e308], [-1.7e308, 1.7e308]])))
@@ -139,7 +139,7 @@ def test_the_sharpness_is_the_best_of_a_fine_grid(n_classes, seed):
     assert found.spread == pytest.approx(np.sqrt(h**2 / bend), rel=0.03)
 
 
-def test_right_answers_sharpen_and_wrong_ones_blunt():
+def test_sharpness_falls_with_the_number_of_wrong_labels():
     free, own, left, _ = drawn(2)
     right = predict_codes(left)
     values = []
@@ -153,7 +153,7 @@ def test_right_answers_sharpen_and_wrong_ones_blunt():
 
 
 @pytest.mark.parametrize("factor", [1e-200, 1e-3, 1e5, 1e200])
-def test_other_units_of_the_scores_give_the_same_probabilities(factor):
+def test_probabilities_do_not_depend_on_the_scale_of_scores(factor):
     free, own, left, codes = drawn(3)
     one = fit_sharpness(PRIOR, free, own, left, codes)
     other = fit_sharpness(PRIOR, factor * free, factor * own, factor * left, codes)
@@ -164,7 +164,7 @@ def test_other_units_of_the_scores_give_the_same_probabilities(factor):
     )
 
 
-def test_other_names_of_the_classes_give_the_same_sharpness():
+def test_sharpness_does_not_depend_on_the_order_of_classes():
     free, own, left, codes = drawn(4)
     order = np.array([2, 0, 3, 1])
     place = np.argsort(order)
@@ -180,7 +180,7 @@ def test_labels_outweigh_the_prior_when_there_are_many():
     assert found.spread < 0.05
 
 
-def test_rows_that_could_not_be_left_out_count_for_nothing():
+def test_rows_without_left_out_scores_are_ignored():
     free, own, left, codes = drawn(3)
     some = left.copy()
     some[5:] = np.nan
@@ -190,21 +190,21 @@ def test_rows_that_could_not_be_left_out_count_for_nothing():
     assert none == fit_sharpness(PRIOR, free, own)
 
 
-def test_scores_that_say_nothing_give_equal_probabilities():
+def test_equal_scores_give_equal_probabilities():
     nothing = np.zeros((10, 4))
     found = fit_sharpness(PRIOR, nothing, nothing[:3], nothing[:3], np.array([0, 1, 2]))
     assert np.isfinite(found.value)
     np.testing.assert_allclose(class_probabilities(nothing, found.value), 0.25, rtol=1e-15)
 
 
-def test_labelled_points_stand_in_where_all_are_labelled():
+def test_labelled_points_are_used_if_none_is_unlabelled():
     _, own, left, codes = drawn(3)
     found = fit_sharpness(PRIOR, own[:0], own, left, codes)
     assert found == fit_sharpness(PRIOR, own, own, left, codes)
 
 
 @pytest.mark.parametrize("prior", [GRAPH_PRIOR, LOW_DENSITY_PRIOR])
-def test_a_usual_point_is_neither_certain_nor_undecided_before_any_test(prior):
+def test_priors_give_typical_points_moderate_probabilities(prior):
     ones = np.array([[1.0], [-1.0], [1.0]])
     value = fit_sharpness(prior, ones, ones).value
     assert 0.6 < class_probabilities(ones, value).max(axis=1)[0] < 0.95

@@ -136,7 +136,9 @@ def test_a_class_of_prior_zero_gets_no_point(prior: list[float]) -> None:
         ([[1.0], [np.nextafter(1.0, 2.0)]], [0.5, 0.5], [1, 1]),
     ],
 )
-def test_points_that_cannot_be_divided(F: Any, prior: Any, volumes: list[int]) -> None:
+def test_volumes_of_few_or_equal_points_are_the_nearest_possible(
+    F: Any, prior: Any, volumes: list[int]
+) -> None:
     assert prior_offsets(np.array(F), np.array(prior)).volumes.tolist() == volumes
 
 
@@ -209,7 +211,7 @@ def test_volumes_with_another_sum_are_refused(targets: tuple[float, float]) -> N
 
 @pytest.mark.parametrize(("c", "scales"), [(40, (1, 1)), (10, (0.01, 10))])
 @pytest.mark.parametrize("most", [2, 9])  # of the weights
-def test_few_points_are_left_to_paths(c: int, scales: tuple[float, float], most: int) -> None:
+def test_sweeps_leave_few_points_to_paths(c: int, scales: tuple[float, float], most: int) -> None:
     rng = np.random.default_rng(0)
     n = 4000
     F = random_values(rng, n, c) * np.geomspace(*scales, c)
@@ -234,7 +236,7 @@ def test_leaders_follow_the_offset_of_each_class() -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_two_classes_are_parted_as_by_the_linear_program(seed: int) -> None:
+def test_two_classes_are_assigned_as_by_the_linear_program(seed: int) -> None:
     rng = np.random.default_rng(seed)
     second = int(rng.integers(1, 29))
     F, targets = rng.standard_normal((30, 2)), np.array([30.0 - second, second])
@@ -257,7 +259,7 @@ def test_two_classes_are_parted_as_by_the_linear_program(seed: int) -> None:
         ([3.0, 2.0, 1.0], [1.0, 4.0, 1.0], 2, [1, 0, 0]),
     ],
 )
-def test_the_first_of_equal_points_are_parted(
+def test_the_first_of_equal_points_are_assigned_to_the_second_class(
     gains: list[float], mass: list[float], second: float, codes: list[int]
 ) -> None:
     F = np.column_stack([np.zeros(len(gains)), gains])

@@ -22,7 +22,7 @@ from lapwing.classes.decoding import (
 
 
 @pytest.mark.parametrize(("n_classes", "rest", "pairs"), [(2, 1, 1), (3, 3, 3), (4, 4, 6)])
-def test_columns_that_classes_take(n_classes, rest, pairs):
+def test_number_of_columns_of_classes_and_pairs(n_classes, rest, pairs):
     assert n_columns(n_classes) == rest
     assert n_columns(n_classes, paired=True) == pairs == len(class_pairs(n_classes))
 
@@ -42,7 +42,7 @@ def test_coded_columns(n_classes, expected):
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 5])
-def test_coded_columns_elect_their_class(n_classes):
+def test_coded_columns_are_decoded_to_their_class(n_classes):
     codes = np.random.default_rng(0).integers(n_classes, size=40)
     columns = coded_columns(codes, n_classes)
     assert columns.shape == (40, n_columns(n_classes))
@@ -51,7 +51,7 @@ def test_coded_columns_elect_their_class(n_classes):
     np.testing.assert_array_equal(of_each_class(columns).argmax(axis=1), codes)
 
 
-def test_ties_elect_the_positive_class_of_two_and_the_first_of_many():
+def test_ties_are_decoded_to_the_positive_class_or_the_first_of_many():
     """Errata X5."""
     assert predict_codes(np.array([[0.0], [-0.0], [-1e-300], [1.0]])).tolist() == [1, 1, 0, 1]
     assert predict_codes(np.array([[2.0, 2.0, 1.0], [0.0, 3.0, 3.0]])).tolist() == [0, 1]

@@ -15,7 +15,7 @@ SHARPNESS = Sharpness(2.0, 0.75, 0)
 
 
 @pytest.mark.parametrize("n_columns", [1, 3])
-def test_it_is_the_mean_over_sharpness_and_share(n_columns: int) -> None:
+def test_probability_wrong_is_the_mean_over_sharpness_and_fraction(n_columns: int) -> None:
     """Against the double integral of Bayes' rule, on a grid of its own."""
     rng = np.random.default_rng(0)
     scores = rng.normal(size=(12, n_columns))
@@ -45,7 +45,7 @@ def test_labels_that_could_not_be_left_out_are_never_suspicious() -> None:
     assert probability_wrong(none, codes[:2], SHARPNESS).tolist() == [0, 0]
 
 
-def test_alarms_are_right_as_often_as_they_say() -> None:
+def test_probabilities_of_wrong_labels_are_calibrated() -> None:
     """Labels drawn by the probabilities, a tenth of them replaced: 5 draws of 200."""
     n_right, expected, n_planted, n_clean = 0, 0.0, 0, 0
     for seed in range(5):

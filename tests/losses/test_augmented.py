@@ -69,15 +69,6 @@ def test_rates_by_differences(loss: Loss) -> None:
     np.testing.assert_allclose(rate[same_piece], numeric[same_piece], atol=1e-4)
 
 
-def test_the_proximal_point_of_the_hinge_is_a_formula() -> None:
-    y, v, step = observations()
-    m = y * v
-    expected = y * np.where(m >= 1, m, np.minimum(m + step / 2, 1))
-    np.testing.assert_allclose(proximal_point(Hinge(), y, v, step)[0], expected, atol=1e-12)
-    at_kink = (m <= 1) & (m + step / 2 > 1)
-    np.testing.assert_allclose(proximal_point(Hinge(), y, v, step)[1], 1.0 * ~at_kink, atol=1e-9)
-
-
 @FOR_ALL
 def test_augmented_losses_by_brute_force(loss: Loss) -> None:
     rng = np.random.default_rng(1)
@@ -118,16 +109,6 @@ def test_formula_of_the_hinge_equals_the_general_one() -> None:
     after = general.next_round(2 * slopes, left=1.0, before=1.0, stiffest=10.0)
     assert (after.penalty, after.loss) == (5 * 0.7, Hinge())
     np.testing.assert_array_equal(after.multipliers, 2 * slopes)
-
-
-def test_the_slope_at_the_optimum_is_a_fixed_point() -> None:
-    """Where the multipliers are the slopes of the loss there, nothing moves, whatever rho."""
-    f, y = np.array([0.2, 1.0, 2.0]), np.ones(3)
-    slopes = np.array([-1.0, -0.3, 0.0])  # in the subdifferential at f, also on the kink
-    for penalty in (1e-2, 1.0, 1e3):
-        made = AugmentedLoss(np.ones(3), slopes, penalty, Hinge())
-        np.testing.assert_allclose(made.updated(y, f), slopes, atol=1e-12)
-        np.testing.assert_allclose(made.value(y, f), Hinge().value(y, f), atol=1e-12)
 
 
 # --- roots ----------------------------------------------------------------------------------------

@@ -325,7 +325,7 @@ def test_derivatives_of_averages(loss: Any) -> None:
     np.testing.assert_allclose(at(made, "value", y, f)[sharp], plain, rtol=1e-12)
 
 
-def test_formulas_come_before_averages() -> None:
+def test_formulas_are_preferred_to_averages() -> None:
     for loss, kind in (
         (Hinge(), SmoothedHinge),
         (SquaredHinge(), SmoothedSquaredHinge),

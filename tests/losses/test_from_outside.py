@@ -171,7 +171,7 @@ def test_losses_are_parameters_like_others() -> None:
     assert clone(S3VC(unlabeled_loss=CauchyBump(), method=method)).unlabeled_loss == CauchyBump()
 
 
-def test_own_solvers_come_before_general_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_own_solvers_are_preferred_to_general_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     """A solver that is made for a loss is one line in REDUCED."""
 
     def never(*given: Any) -> Any:

@@ -424,7 +424,7 @@ def test_rejects_models_that_could_not_be_loaded(
     assert os.listdir(tmp_path) == ["m"]
 
 
-def test_a_vectorizer_of_a_stranger_that_opens_files_is_not_loaded(
+def test_rejects_files_with_vectorizers_that_open_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = make_pipeline(TfidfVectorizer(input="file"), LapSVC())
@@ -475,7 +475,7 @@ def test_info_must_be_json(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == []
 
 
-def test_an_unwritable_place_is_named(tmp_path: Path) -> None:
+def test_rejects_paths_without_a_folder(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="there is no folder"):
         save_model(Model(fitted("LapSVC")[0]), tmp_path / "none" / "m")
 
@@ -491,7 +491,7 @@ def test_missing_extra_is_named(
         use(tmp_path / "m")
 
 
-def test_a_file_that_is_not_there_and_a_folder(tmp_path: Path) -> None:
+def test_rejects_missing_files_and_folders(tmp_path: Path) -> None:
     with pytest.raises(ModelFileError, match=r"there is no model file .*none\.lapwing\."):
         load_model(tmp_path / "none.lapwing")
     with pytest.raises(ModelFileError, match="is a folder, not a model file"):
@@ -664,7 +664,7 @@ def test_foreign_types_are_not_loaded(
     assert "trap" not in sys.modules
 
 
-def test_skops_is_not_told_to_trust_more_than_is_known_here() -> None:
+def test_trusted_types_are_those_of_lapwing_and_sparse_matrices() -> None:
     from lapwing.models.schema import trusted_types
 
     for name in trusted_types():
@@ -808,7 +808,7 @@ def test_mutated_trees_are_refused_or_loaded(data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("index", [None, ["ash", "beech"]])
-def test_a_series_of_class_sizes_is_refused_by_its_name(index: Any, tmp_path: Path) -> None:
+def test_pandas_parameters_are_refused_by_name(index: Any, tmp_path: Path) -> None:
     X = np.random.default_rng(0).normal(size=(20, 2))
     y = np.array(["ash", "beech", *[""] * 18])
     model = LapSVC(class_prior=pd.Series([0.7, 0.3], index=index)).fit(X, y)
@@ -818,7 +818,7 @@ def test_a_series_of_class_sizes_is_refused_by_its_name(index: Any, tmp_path: Pa
     assert not list(tmp_path.iterdir())
 
 
-def test_a_model_says_where_its_estimator_is() -> None:
+def test_missing_attributes_of_a_model_name_its_pipeline() -> None:
     model = Model(LapSVC())
     with pytest.raises(AttributeError, match=r"no attribute 'predict'.*pipeline\.predict\(X\)"):
         model.predict(X)

@@ -54,17 +54,6 @@ def test_the_quadratic_form_of_a_side(name: str) -> None:
 
 
 @every_side
-def test_column_selects_one_target(name: str) -> None:
-    side = sides()[name]
-    z = random(len(side.curvature), 2, seed=2)
-    for j in range(2):
-        column = side.column(j)
-        np.testing.assert_allclose(column.energy(z[:, [j]]), side.energy(z)[[j]])
-        np.testing.assert_array_equal(column.pull, side.pull[:, [j]])
-        np.testing.assert_array_equal(column.constant, side.constant[[j]])
-
-
-@every_side
 def test_values_and_their_adjoint(name: str) -> None:
     side = sides()[name]
     z, u = random(len(side.curvature), 2), random(N, 2, seed=1)
@@ -102,6 +91,6 @@ def test_the_side_of_an_objective_is_that_of_its_basis() -> None:
     assert few.side.basis is few.basis
     for one, name in ((any_g, "any"), (few, "few eigenvectors")):
         expected = sides()[name]
-        for part in ("curvature", "pull", "constant"):
+        for part in ("curvature", "pull", "targets"):
             np.testing.assert_array_equal(getattr(one.side, part), getattr(expected, part))
         assert one.side is one.side  # formed once

@@ -168,7 +168,7 @@ def test_a_centred_kernel():
 
 @pytest.mark.parametrize("offset", [0.0, 1.0, 1e3])
 @pytest.mark.parametrize("make", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
-def test_points_in_the_centre_have_no_norm_at_all(make, offset):
+def test_points_in_the_centre_have_the_norm_zero(make, offset):
     """Errata C5: rounding must not pass for a tiny |x|, which is divided by."""
     X = points(9, 3) + offset
     X[4] = X[[0, 1, 2, 3]].mean(axis=0)
@@ -225,7 +225,7 @@ def test_in_single_are_the_same_points_in_float32(monkeypatch):
 
 
 @pytest.mark.parametrize("why", ["sparse", "far from the origin", "many", "few"])
-def test_in_single_keeps_double_where_it_does_not_pay(why, monkeypatch):
+def test_in_single_keeps_float64_if_it_does_not_pay(why, monkeypatch):
     X = points(14) + (1000 if why == "far from the origin" else 0)
     wide = objective_on(LinearSpace(sp.csr_array(X) if why == "sparse" else X))
     if why != "few":

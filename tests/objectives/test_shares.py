@@ -12,7 +12,7 @@ from lapwing.objectives.volumes import entropy
 from tests.helpers.volumes import blob_problem
 
 
-def test_members_are_the_whole_shares() -> None:
+def test_sparse_shares_equal_the_dense_ones() -> None:
     problem, codes = blob_problem(labels=2, dtype=np.float32)
     # A label whose rows contradict each other has shares, and keeps them whatever its class.
     labels = problem.labels.copy()

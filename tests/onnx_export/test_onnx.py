@@ -277,7 +277,7 @@ def test_exports_agree_with_their_models(case: str) -> None:
     check(clone(model).fit(points, y), new)
 
 
-def test_cases_have_offsets_and_votes_that_are_cut_off() -> None:
+def test_cases_include_class_offsets_and_clipped_votes() -> None:
     for name in (name for name in CASES if name.startswith("offsets")):
         model, points, y, _ = CASES[name]
         assert np.abs(clone(model).fit(points, y)[-1].class_offsets_).max() > 0.05
@@ -303,7 +303,7 @@ def test_kernels_without_translation_are_refused(monkeypatch: pytest.MonkeyPatch
         to_onnx(model)
 
 
-def test_scores_of_zero_and_equal_scores_elect_as_predict_does() -> None:
+def test_ties_are_decoded_as_by_predict() -> None:
     for y, label in ((Y, 1), (THREE, 0)):
         model = LapSVC("linear").fit(X, y)
         model.coef_[:] = 0
@@ -312,7 +312,7 @@ def test_scores_of_zero_and_equal_scores_elect_as_predict_does() -> None:
         )
 
 
-def test_inputs_of_single_precision_are_rounded_and_nothing_else_is() -> None:
+def test_float_inputs_are_rounded_and_computed_in_double() -> None:
     single = NEW.astype(np.float32)
     steps = mixed(["a", "b"], ["color"])
     for model, new in (

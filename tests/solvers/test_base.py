@@ -33,12 +33,12 @@ def test_joined_columns_keep_their_values_and_the_most_iterations() -> None:
 
 
 @pytest.mark.parametrize(("worse", "better"), list(pairwise(ORDER)))
-def test_the_worst_status_counts(worse: Status, better: Status) -> None:
+def test_joined_status_is_the_worst(worse: Status, better: Status) -> None:
     for columns in ([worse, better], [better, worse]):
         assert join_columns([column(status) for status in columns], None).status == worse
 
 
-def test_attributes_of_a_factorisation_have_an_iteration() -> None:
+def test_assigned_n_iter_is_at_least_one() -> None:
     """scikit-learn's checks want one."""
     model = SimpleNamespace()
     column(Status.CONVERGED).assign(model)
@@ -51,7 +51,7 @@ def test_attributes_of_a_factorisation_have_an_iteration() -> None:
 
 
 @pytest.mark.parametrize("registry", [SOLVERS, METHODS], ids=["manifold", "low density"])
-def test_solvers_that_users_name_go_by_their_names(registry: dict[str, Solver[Any]]) -> None:
+def test_registry_keys_are_the_names_of_solvers(registry: dict[str, Solver[Any]]) -> None:
     assert all(name == solver.name and solver.summary for name, solver in registry.items())
 
 

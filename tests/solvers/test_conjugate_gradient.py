@@ -44,7 +44,7 @@ def ones() -> Array:
 
 @pytest.mark.parametrize("n_columns", [1, 2, 12])
 @pytest.mark.parametrize(("started", "tol"), [(False, 1e-12), (True, 1e-12), (False, 1e-3)])
-def test_it_is_the_dense_solution(n_columns: int, started: bool, tol: float) -> None:
+def test_solution_is_the_dense_one(n_columns: int, started: bool, tol: float) -> None:
     A, right = system(n_columns)
     before = right.copy()
     start = np.full_like(right, 0.3) if started else None

@@ -49,7 +49,7 @@ def test_pivots_of_rounding_size_are_ignored() -> None:
     assert_allclose(fit.coef, 0.5)
 
 
-def test_masses_that_are_not_positive_are_those_of_the_labels() -> None:
+def test_masses_not_above_zero_are_replaced_by_label_counts() -> None:
     # Two points on two anchors; the memberships of class 1 sum to less than nothing.
     values = np.array([[0.9], [-4.0]])
     scales = mass_scales(values, np.ones(2), np.array([[1.0], [-1.0]]))

@@ -76,14 +76,3 @@ def test_arrays_are_not_copied(container):
     assert space.stored() is space
     assert space.features is X
     assert space.restrict(np.arange(X.shape[0])).space is space
-
-
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_functions_have_the_precision_of_the_points(dtype):
-    for space in (
-        LinearSpace(points(4)[0].astype(dtype)),
-        LinearSpace.of_used(hashed(9, [1, 4, 5, 8]).astype(dtype)),
-    ):
-        function = space.function(random(4, 2), np.ones(2))
-        assert function.coef.dtype == function.intercept.dtype == dtype
-        assert space.gram().dtype == np.float64

@@ -111,7 +111,7 @@ EXTREMES = [(C, mu, lam) for C in (1e-6, 1e6) for mu in (0.0, 1e-6, 1e6) for lam
 @every_bias
 @every_way
 @pytest.mark.parametrize(("C", "mu", "lam"), [*EXTREMES, (10.0, 1e4, 1e4)])
-def test_no_digits_are_lost_beside_the_whole_system(
+def test_elimination_is_as_precise_as_the_whole_system(
     C: float, mu: float, lam: float, features: bool, bias: bool
 ) -> None:
     side = graph(mu, normalized=False, lam=lam)
@@ -198,7 +198,7 @@ def test_few_of_many_observations_are_unreliable() -> None:
 
 
 @every_bias
-def test_any_virtual_labels_are_left_out_too(bias: bool) -> None:
+def test_left_out_values_without_a_basis(bias: bool) -> None:
     """Without a basis g is a vector of its own."""
     values, vectors = np.linalg.eigh(laplacian(affinity(POINTS), normalized=False))
     whole = spectral_side(vectors, values, INDEX, SHARES, TARGETS)

@@ -99,7 +99,7 @@ WAYS = [
 @pytest.mark.parametrize("bias", [False, True], ids=["", "bias"])
 @pytest.mark.parametrize("graph", LAPLACIANS)
 @pytest.mark.parametrize(("loss", "held", "name", "few"), WAYS)
-def test_all_ways_find_the_minimum(
+def test_all_methods_find_the_minimum(
     loss: str, held: str, name: str, few: bool, graph: str, bias: bool
 ) -> None:
     """Results are in the coefficients of the space, and the objective is that of the function."""
@@ -134,7 +134,7 @@ def test_multipliers_are_returned_where_the_method_has_them(loss: str) -> None:
 
 @pytest.mark.parametrize("scale", [0.25, 8.0])
 @pytest.mark.parametrize("loss", LOSSES)
-def test_measured_problems_have_the_minimum_of_the_plain_ones(loss: str, scale: float) -> None:
+def test_problems_in_other_units_have_the_same_minimum(loss: str, scale: float) -> None:
     """D - W and a bias leave constants free; the insensitive loss is measured too."""
     problem = objective(SPACES["full"](), few=False, loss=loss)
     units = Units(np.array([2.0, -1.0]), scale)

@@ -270,7 +270,7 @@ def test_strong_duality(name: str, C: float, epsilon: float, bias: bool) -> None
     np.testing.assert_allclose(fit.state.fit.coef[:, 0], alpha, atol=1e-6 * scale)
 
 
-def test_libsvm_finds_the_same_and_its_signs_are_kept() -> None:
+def test_multipliers_have_the_values_and_signs_of_libsvm() -> None:
     """Errata E4: epsilon-SVR on K + K_G with targets y~ has alpha = +dual_coef_."""
     case, C, epsilon = toy(c=1), 0.5, 0.1
     machine = SVR(C=C, epsilon=epsilon, kernel="precomputed", tol=1e-12)

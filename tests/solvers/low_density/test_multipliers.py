@@ -210,7 +210,7 @@ def test_known_multipliers_save_iterations():
     assert warm.objective == pytest.approx(cold.objective, rel=1e-9)
 
 
-def test_differentiable_losses_are_descended_as_they_are():
+def test_differentiable_losses_are_minimised_by_descend_alone():
     objective = smooth_problem()
     found = solve(objective)
     same = descend(objective, objective.zero(), Settings(1e-8, 50_000))
@@ -253,7 +253,7 @@ def test_projected_gradient_omits_active_bounds():
     assert projected_gradient(free, inside, gradient) == pytest.approx(np.sqrt(29))
 
 
-def test_descend_tells_why_it_stopped():
+def test_status_of_descend_names_the_reason():
     objective = smooth_problem()
     start = objective.zero()
     assert descend(objective, start, Settings(1e-9, 2)).status == Status.MAX_ITER

@@ -11,7 +11,7 @@ from lapwing.losses.labeled import SquaredHinge
 from lapwing.losses.smoothed import ModifiedLogistic, SmoothedHinge, SmoothedSquaredHinge
 from lapwing.losses.unlabeled import GaussianBump, SmoothedSymmetricHinge
 from lapwing.objectives.low_density import Function
-from lapwing.solvers.base import Settings, Status
+from lapwing.solvers.base import Settings
 from lapwing.solvers.low_density import schedules
 from lapwing.solvers.low_density.lbfgs import descend
 from tests.helpers.low_density import make_tiny, translated
@@ -55,16 +55,6 @@ def test_the_first_smoothing_makes_the_objective_convex(symmetric, squared):
         assert least_eigenvalue(tiny, gamma, 100) >= -1e-9
 
 
-def test_the_first_smoothing_is_hardly_larger_than_needed():
-    """Nearly tight where the points' margins vanish together, b = 0, and C* is large."""
-    for seed in SEEDS:
-        tiny = make_tiny(seed, bias=(0.0, 0.0))
-        tiny = replace(tiny, C=1e-6 * tiny.C, C_star=300 * tiny.C_star)
-        gamma = schedules.first_smoothing(tiny.objective())
-        assert 0 <= least_eigenvalue(tiny, gamma, 1) < 0.1
-        assert least_eigenvalue(tiny, gamma / 2, 1) < -0.5
-
-
 def test_the_first_smoothing_is_the_papers_formula():
     """(C* lambda_max(M))^(2/3) / (2s)^(1/3), M = sum_U x x' / |x|^3."""
     for seed in SEEDS:
@@ -80,7 +70,8 @@ def test_the_first_smoothing_is_the_papers_formula():
 def test_the_steps_are_geometric():
     """Eleven with both ends, 1 / (20 s max |x|^2) the last (errata C6)."""
     for seed in SEEDS:
-        tiny = make_tiny(seed)
+        s = 3.0 + seed % 2
+        tiny = replace(make_tiny(seed), unlabeled_loss=GaussianBump(s))
         objective = tiny.objective()
         stages = schedules.continuation(objective)
         gammas = np.array([stage.parameter for stage in stages])
@@ -88,36 +79,22 @@ def test_the_steps_are_geometric():
         np.testing.assert_allclose(np.diff(np.log(gammas)), np.log(gammas[1] / gammas[0]))
         assert gammas[0] == pytest.approx(schedules.first_smoothing(objective))
         largest = (translated(tiny)[tiny.l :] ** 2).sum(axis=1).max()
-        assert gammas[-1] == pytest.approx(1 / (60 * largest))
+        assert gammas[-1] == pytest.approx(1 / (20 * s * largest))
         assert gammas[0] > gammas[-1]
 
 
-def test_steeper_losses_are_smoothed_less():
-    tiny = make_tiny(0)
-    gammas = [
-        schedules.last_smoothing(replace(tiny, unlabeled_loss=GaussianBump(s)).objective())
-        for s in (3.0, 6.0)
-    ]
-    assert gammas[0] == pytest.approx(2 * gammas[1])
-
-
-def test_an_objective_that_is_convex_already_has_one_stage():
+@pytest.mark.parametrize("factor", [1e-6, 0.0])
+def test_an_objective_that_is_convex_already_has_one_stage(factor):
     """C* small: gamma_0 < gamma_end, the printed sequence would rise (errata C6)."""
     tiny = make_tiny(0)
-    tiny = replace(tiny, C_star=1e-6 * tiny.C_star)
+    tiny = replace(tiny, C_star=factor * tiny.C_star)
     objective = tiny.objective()
     first, last = schedules.first_smoothing(objective), schedules.last_smoothing(objective)
-    assert 0 < first < last
+    assert 0 <= first < last
+    assert (first == 0) == (factor == 0)
     (stage,) = schedules.continuation(objective)
     assert stage.parameter == last
     assert least_eigenvalue(tiny, last) > 0
-
-
-def test_without_weight_there_is_nothing_to_smooth():
-    tiny = make_tiny(0)
-    objective = replace(tiny, C_star=0 * tiny.C_star).objective()
-    assert schedules.first_smoothing(objective) == 0
-    assert len(schedules.continuation(objective)) == 1
 
 
 def test_points_at_the_origin_are_left_out():
@@ -152,16 +129,6 @@ def test_smoothing_is_a_gaussian_in_w():
     error = values.std() / np.sqrt(len(values))
     assert abs(values.mean() - gamma * d / 2 - smoothed) < 4 * error
     assert error < 0.02 * smoothed
-
-
-@pytest.mark.parametrize("symmetric", [False, True])
-def test_smoothing_by_nothing_is_the_objective(symmetric):
-    objective = make_tiny(0, symmetric=symmetric).objective()
-    sharp = objective.smoothed(0.0)
-    at = Function(np.full(objective.features.n_coef, 0.3), objective.bias[0])
-    assert sharp.value(at) == pytest.approx(objective.value(at), rel=1e-14)
-    last = objective.smoothed(1e-9)
-    assert last.value(at) == pytest.approx(objective.value(at), rel=1e-3)
 
 
 @pytest.mark.parametrize("d", [1, 2, 3, 7])
@@ -212,7 +179,7 @@ def test_gradient_doubles_the_weight_ten_times():
 @pytest.mark.parametrize(
     ("loss", "smoothed"), [(None, SmoothedHinge), (SquaredHinge(), SmoothedSquaredHinge)]
 )
-def test_stages_keep_all_else(make, loss, smoothed):
+def test_stages_change_only_losses_and_weights(make, loss, smoothed):
     tiny = make_tiny(0, symmetric=True)
     tiny = tiny if loss is None else replace(tiny, loss=loss)
     objective = tiny.objective()
@@ -239,18 +206,3 @@ def test_stages_start_where_the_one_before_ended():
     np.testing.assert_array_equal(found.state.coef, one.coef)
     assert found.n_iter == n_iter
     assert found.objective == stages[-1].objective.value(one)
-
-
-def test_a_callback_stops_the_schedule():
-    objective, seen = make_tiny(0).objective(), []
-
-    def on_iteration(known):
-        seen.append(known())
-        return len(seen) == 5
-
-    stages = schedules.continuation(objective)
-    settings = replace(STAGES, on_iteration=on_iteration)
-    found = schedules.run_stages(stages, objective.zero(), settings)
-    assert found.status == Status.CALLBACK
-    assert len(seen) == 5
-    np.testing.assert_array_equal(found.state.coef, seen[-1].coef)

@@ -132,7 +132,7 @@ def test_many_labels_are_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
     assert abs(found(objective).unlabeled - 0.2) < 0.15
 
 
-def test_ranks_of_level_points_are_in_their_middle() -> None:
+def test_ranks_count_half_of_ties() -> None:
     among, mass = np.array([0.0, 1.0, 1.0, 3.0]), np.array([1.0, 1.0, 2.0, 4.0])
     ranks = low_density.weighted_ranks(np.array([-1.0, 0.0, 1.0, 2.0, 9.0]), among, mass)
     np.testing.assert_allclose(ranks, [0, 1 / 16, 2.5 / 8, 4 / 8, 1])

@@ -170,7 +170,7 @@ def test_the_squared_loss_takes_one_step_and_reports_it():
         assert not reports
 
 
-def test_a_squared_loss_on_a_kernel_of_low_rank_keeps_its_digits():
+def test_squared_loss_on_a_kernel_of_low_rank_is_precise():
     """Coefficients of an expansion would cancel there (errata L14)."""
     F = np.random.default_rng(0).standard_normal((12, 2))
     y = np.random.default_rng(1).standard_normal((6, 3))
@@ -236,7 +236,7 @@ def test_a_kernel_of_rank_three_is_the_linear_space(fit_intercept, loss, solve):
 
 
 @pytest.mark.parametrize("loss", [Squared(), EpsilonInsensitive(5.0)], **BY_NAME)
-def test_nothing_to_fit_is_the_zero_function(loss):
+def test_targets_without_loss_give_the_zero_function(loss):
     """Targets of zero, or within epsilon: no gradient at the start, no 0/0 in the report."""
     case = make_case(loss=loss, fit_intercept=True)
     if loss.name == "squared":
