@@ -73,6 +73,11 @@ def is_sparse(X: object) -> TypeIs[SparseMatrix]:
     return bool(sp.issparse(X))
 
 
+def as_dense(X: Any) -> Array:
+    """Return an array or a sparse matrix as an array; arrays are not copied."""
+    return X.toarray() if is_sparse(X) else np.asarray(X)
+
+
 def times_power_of_2(X: Any, exponent: int) -> Any:
     """Compute X 2^exponent for a dense or sparse X, without rounding unless it leaves the range.
 

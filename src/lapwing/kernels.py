@@ -26,6 +26,7 @@ from lapwing._arrays import (
     DISK_BLOCK_BYTES,
     Array,
     Matrix,
+    as_dense,
     is_sparse,
     times_power_of_2,
 )
@@ -153,8 +154,7 @@ def _prepare_cosine(X: PointData, kernel: Kernel) -> _Operand:
 
 def _scaled_to_one(X: Any) -> Any:
     """Scale rows by powers of 2 so that squares neither overflow nor underflow."""
-    largest = abs(X).max(axis=1)
-    largest = np.asarray(largest.toarray() if is_sparse(largest) else largest).ravel()
+    largest = as_dense(abs(X).max(axis=1)).ravel()
     exponents = np.frexp(largest)[1]
     if not (np.abs(exponents) > _PLAIN_EXPONENT).any():
         return X

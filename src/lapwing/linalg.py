@@ -12,7 +12,7 @@ import scipy.linalg as sla
 import scipy.sparse as sp
 from sklearn.utils.sparsefuncs import mean_variance_axis, min_max_axis
 
-from lapwing._arrays import Array, Matrix, even_blocks, is_sparse, row_blocks
+from lapwing._arrays import Array, Matrix, as_dense, even_blocks, is_sparse, row_blocks
 from lapwing._host.threads import available_threads, share, single_blas_thread
 from lapwing._rows import PointData, is_rows, moments_of, rows_of
 
@@ -412,8 +412,8 @@ def extreme_eigenvalues(K: Matrix) -> tuple[float, float]:
     """Return the smallest and largest eigenvalue, by Lanczos estimates for a large matrix."""
     n = K.shape[0]
     if n <= MOST_DECOMPOSED:
-        dense = K.toarray() if is_sparse(K) else K
-        values = sla.eigvalsh(np.asarray(dense, dtype=np.float64), check_finite=False)
+        dense = np.asarray(as_dense(K), dtype=np.float64)
+        values = sla.eigvalsh(dense, check_finite=False)
         return float(values[0]), float(values[-1])
     basis, images = np.zeros((_LANCZOS_STEPS, n)), np.zeros((_LANCZOS_STEPS, n))
     q = np.random.default_rng(0).standard_normal(n)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import _check_sample_weight
 
-from lapwing._arrays import Array, is_sparse, refuse_masked, row_blocks
+from lapwing._arrays import Array, as_dense, is_sparse, refuse_masked, row_blocks
 from lapwing._rows import PickedRows, PointData, blocks_of, is_rows, rows_of
 
 # Seeds of the hashes, fixed: the same rows have the same hashes in every process.
@@ -234,10 +234,10 @@ def distinct_rows(X: PointData) -> tuple[Array, Array]:
     _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
     inverse = inverse.ravel()
     if len(first) < len(keys) and not _rows_equal(X, np.arange(len(keys)), first[inverse]):
-        if is_rows(X):
-            keys = np.stack([keys, _row_hashes(X, _SECOND_SEED)], axis=1)  # 128 bits are enough
-        else:
-            keys = X.toarray() if is_sparse(X) else X
+        if not is_rows(X):
+            keys = as_dense(X)
+        else:  # 128 bits are enough
+            keys = np.stack([keys, _row_hashes(X, _SECOND_SEED)], axis=1)
         _, first, inverse = np.unique(keys, axis=0, return_index=True, return_inverse=True)
         inverse = inverse.ravel()
     # In order of appearance, so that without duplicate rows the points are X itself.
@@ -267,7 +267,7 @@ def value_order(X: PointData, *, pairwise: bool = False) -> Array:
     keys = np.empty(X.shape[0])
     for rows, points in blocks_of(X, 8 * X.shape[1], _BLOCK_BYTES):
         if pairwise:
-            points = np.sort(points.toarray() if is_sparse(points) else points, axis=1)
+            points = np.sort(as_dense(points), axis=1)
         keys[rows] = points @ direction
     return np.asarray(np.argsort(keys, kind="stable"))
 

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse.linalg import ArpackError
 from sklearn.decomposition import PCA
 
-from lapwing._arrays import is_sparse
+from lapwing._arrays import as_dense, is_sparse
 from lapwing._report.text import clean, count, number, percent, shorten, tick
 
 MAP_WIDTH = 720
@@ -120,13 +120,13 @@ def principal_plane(X: Any, drawn: NDArray[np.intp]) -> tuple[NDArray[np.float64
     """Return the first two principal components of the rows `drawn`, axis names, and method."""
     n, p = X.shape
     if p == 1:
-        values = _dense(X[drawn]).ravel()
+        values = as_dense(X[drawn]).ravel()
         return np.column_stack([values, np.zeros(len(values))]), ["the feature", ""], "the feature"
     sample = X
     if n > _FITTED:
         sample = X[np.sort(np.random.default_rng(0).choice(n, _FITTED, replace=False))]
     if min(sample.shape) <= 2:
-        sample = _dense(sample)  # the sparse solver cannot find all directions
+        sample = as_dense(sample)  # the sparse solver cannot find all directions
     solver = "auto"
     if is_sparse(sample):
         # ARPACK needs no p x p matrix, but cannot start on rows that are all equal.
@@ -137,7 +137,7 @@ def principal_plane(X: Any, drawn: NDArray[np.intp]) -> tuple[NDArray[np.float64
             pca = PCA(2, svd_solver=solver, random_state=0).fit(sample)
     except ArpackError:
         return np.zeros((len(drawn), 2)), ["", ""], "principal components"
-    chosen = X[drawn] if is_sparse(sample) else _dense(X[drawn])
+    chosen = X[drawn] if is_sparse(sample) else as_dense(X[drawn])
     points = np.asarray(pca.transform(chosen), dtype=np.float64)
     shares = np.nan_to_num(pca.explained_variance_ratio_)
     axes = [
@@ -145,10 +145,6 @@ def principal_plane(X: Any, drawn: NDArray[np.intp]) -> tuple[NDArray[np.float64
         for place, share in zip(("first", "second"), shares, strict=True)
     ]
     return points, axes, "principal components"
-
-
-def _dense(X: Any) -> NDArray[Any]:
-    return np.asarray(X.toarray() if is_sparse(X) else X)
 
 
 class Text(NamedTuple):

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.stats import binomtest, wilcoxon
 from sklearn.metrics import mean_absolute_error, r2_score, root_mean_squared_error
 
-from lapwing._arrays import is_sparse
+from lapwing._arrays import as_dense, is_sparse
 from lapwing._report.text import NAME_LENGTH, clean, finite_or_none, label_key
 from lapwing._tables.predictions import Predictions
 from lapwing._tables.tables import Table
@@ -615,7 +615,7 @@ def feature_values(X: Any, column: int, rows: NDArray[np.intp]) -> list[Any]:
     if hasattr(X, "iloc"):
         return list(X.iloc[rows.tolist(), column])
     block = X[rows][:, [column]]
-    values: list[Any] = (block.toarray() if is_sparse(block) else block).ravel().tolist()
+    values: list[Any] = as_dense(block).ravel().tolist()
     return values
 
 

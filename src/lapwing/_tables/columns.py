@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from lapwing._arrays import is_sparse
+from lapwing._arrays import as_dense, is_sparse
 from lapwing._tables.cells import (
     EXACT,
     BadCells,
@@ -260,7 +260,7 @@ class RawTable(FileFacts):
         if name not in self.matrix_names:
             return None
         block = self.matrix[rows][:, [self.matrix_names.index(name)]]
-        dense: NDArray[Any] = block.toarray() if is_sparse(block) else block
+        dense: NDArray[Any] = as_dense(block)
         return [float(value) for value in dense.ravel()]
 
     def text_error(self, column: str, bad: BadCells, *, new: bool = False) -> str:
@@ -276,7 +276,7 @@ class RawTable(FileFacts):
         """Return the table with `cells`, also that of a matrix."""
         if not self.is_matrix:
             return self
-        X = self.matrix.toarray() if is_sparse(self.matrix) else self.matrix
+        X = as_dense(self.matrix)
         cells = {name: numeric_cells(X[:, j]) for j, name in enumerate(self.names)}
         return replace(self, cells=cells, matrix=X, matrix_names=())
 

@@ -21,7 +21,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from lapwing._arrays import is_sparse
+from lapwing._arrays import as_dense, is_sparse
 from lapwing._host.warn import warn
 from lapwing._rows import PointData, Rows, ScaledRows, moments_of
 from lapwing._tables.encoders import (
@@ -408,7 +408,7 @@ def _largest_singular_value(block: Any) -> float:
     n, p = block.shape
     means = np.asarray(block.mean(axis=0)).ravel()
     if min(n, p) <= _SMALL_BLOCK:
-        dense = block.toarray() if is_sparse(block) else block
+        dense = as_dense(block)
         return float(np.linalg.norm(dense - means, 2))
     centred = LinearOperator(
         (n, p),

@@ -25,7 +25,7 @@ from sklearn.cluster import KMeans
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_array, check_random_state
 
-from lapwing._arrays import Array, Matrix, RandomSource, is_sparse, row_blocks
+from lapwing._arrays import Array, Matrix, RandomSource, as_dense, row_blocks
 from lapwing._host.memory import require_memory
 from lapwing._parameters import Parametrized, named, one_of, parameters
 from lapwing._rows import PointData, blocks_of, rows_of
@@ -163,7 +163,7 @@ class Anchors:
     def _blocks(self, X: PointData, width: int) -> Iterator[tuple[slice, Array]]:
         """Iterate over dense row blocks, small enough for differences to `width` anchors a row."""
         for block, points in blocks_of(X, 8 * (width + 1) * X.shape[1], DIFFERENCE_BYTES):
-            yield block, points.toarray() if is_sparse(points) else points
+            yield block, as_dense(points)
 
     def weigh(self, X: PointData, squared: Array, indices: Array) -> CSR:
         """Compute the weights of points over the anchors that `nearest` found.
@@ -234,7 +234,7 @@ class _Choice:
 
 ANCHORS: dict[str, _Choice] = {
     "kmeans": _Choice(_POINTS_PER_ANCHOR, _means),
-    "random": _Choice(1, lambda drawn, m, rng: _dense(drawn)),
+    "random": _Choice(1, lambda drawn, m, rng: as_dense(drawn)),
 }
 
 
@@ -440,7 +440,7 @@ class AnchorGraph(Parametrized):
         choice = ANCHORS[self.anchors]
         n_drawn = min(len(order), choice.drawn * m)
         drawn = rows_of(X, order[np.sort(rng.choice(len(order), n_drawn, replace=False))])
-        return choice.reduce(drawn, m, rng) if n_drawn > m else _dense(drawn)
+        return choice.reduce(drawn, m, rng) if n_drawn > m else as_dense(drawn)
 
 
 def usual_number(n: int) -> int:
@@ -460,10 +460,6 @@ def _ascending(lengths: Array, anchors: Array) -> Array:
     group = np.pad(np.cumsum(apart, axis=1), ((0, 0), (1, 0)))
     within = np.lexsort((np.take_along_axis(anchors, order, 1), group), axis=1)
     return np.asarray(np.take_along_axis(order, within, 1))
-
-
-def _dense(X: PointData) -> Array:
-    return np.asarray(X.toarray() if is_sparse(X) else X)
 
 
 def _unit(X: Matrix) -> float:

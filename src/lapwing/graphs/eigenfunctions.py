@@ -27,7 +27,7 @@ import numpy as np
 import scipy.linalg as sla
 from sklearn.decomposition import PCA
 
-from lapwing._arrays import Array, is_sparse
+from lapwing._arrays import Array, as_dense, is_sparse
 from lapwing._host.memory import require_memory
 from lapwing._host.warn import warn
 from lapwing._rows import PointData, blocks_of, is_rows, moments_of
@@ -522,7 +522,7 @@ def _scatter(block: Array, mean: Array) -> Array:
 
 def _dense_blocks(X: PointData) -> Iterator[tuple[slice, Array]]:
     for block, points in blocks_of(X, 8 * X.shape[1], _BLOCK_BYTES):
-        rows = points.toarray() if is_sparse(points) else points
+        rows = as_dense(points)
         yield block, rows.astype(np.float64, copy=False)
 
 

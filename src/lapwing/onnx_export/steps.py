@@ -23,7 +23,7 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 
-from lapwing._arrays import Array, is_sparse
+from lapwing._arrays import Array, as_dense
 from lapwing.model_selection.relevance_scaler import RelevanceScaler
 
 
@@ -47,7 +47,7 @@ class Builder:
 
     def constant(self, value: Any) -> str:
         """Add an array or a number, floats in double precision, and return its name."""
-        array = np.asarray(value.toarray() if is_sparse(value) else value)
+        array = as_dense(value)
         if array.dtype.kind == "f":
             array = np.asarray(array, dtype=np.float64, order="C")
         name = f"lapwing/c{len(self.constants)}"  # no column has such a name

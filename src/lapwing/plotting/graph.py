@@ -14,7 +14,7 @@ from sklearn.decomposition import PCA
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from lapwing._arrays import Array, is_sparse
+from lapwing._arrays import Array, as_dense, is_sparse
 from lapwing._host.modules import require
 from lapwing._parameters import parameters
 from lapwing._rows import PointsLike
@@ -224,7 +224,7 @@ def _flat(rows: Any, names: tuple[str, ...]) -> tuple[NDArray[Any], tuple[str, .
     """Return two coordinates of the rows, and their names."""
     n, p = rows.shape
     if p <= 2:
-        dense = rows.toarray() if is_sparse(rows) else rows
+        dense = as_dense(rows)
         named = names or ("first feature", "second feature")[:p]
         flat = np.column_stack([dense, np.zeros((n, 2 - p))]).astype(float)
         return flat, (*named, "")[:2]

@@ -14,7 +14,7 @@ from functools import partial
 
 import numpy as np
 
-from lapwing._arrays import Array, Matrix, is_sparse
+from lapwing._arrays import Array, Matrix, as_dense, is_sparse
 from lapwing.classes.decoding import of_each_class
 from lapwing.linalg import spd_factor
 
@@ -64,7 +64,7 @@ def penalized_least_squares(
         else (design * weights[:, None])
     )
     gram = weighted.T @ design
-    system = penalty + (gram.toarray() if is_sparse(gram) else gram)
+    system = penalty + as_dense(gram)
     system = (system + system.T) / 2
     inverse = spd_factor(system, may_be_singular=True)
     coef = inverse(np.asarray(weighted.T @ targets, dtype=np.float64))
@@ -91,7 +91,7 @@ def left_out_values(fit: LeastSquares, design: Matrix, targets: Array, weights: 
     n, m = design.shape
     some = np.unique(np.linspace(0, n - 1, min(n, max(m, _MOST_LEFT_OUT))).round().astype(np.intp))
     rows = design[some]
-    dense = rows.toarray() if is_sparse(rows) else np.asarray(rows)
+    dense = as_dense(rows)
     leverage = weights[some] * np.einsum("lm,ml->l", dense, fit.inverse(dense.T))
     leverage[1 - leverage < ALONE] = np.nan
     values = np.full(targets.shape, np.nan)

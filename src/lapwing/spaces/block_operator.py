@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 from scipy.sparse.linalg import LinearOperator
 
-from lapwing._arrays import DISK_BLOCK_BYTES, Array, Matrix, is_sparse, row_blocks
+from lapwing._arrays import DISK_BLOCK_BYTES, Array, Matrix, as_dense, is_sparse, row_blocks
 from lapwing._host.memory import require_memory
 from lapwing._rows import Rows, blocks_of
 from lapwing.linalg import summed
@@ -142,7 +142,7 @@ class DesignSpace:
             return
         for rows in row_blocks(self.n_points, 8 * self.n_coef):
             block = features[rows]
-            yield rows, block.toarray() if is_sparse(block) else block
+            yield rows, as_dense(block)
 
     def design(self) -> Design:
         # A is the identity, as the blocks need no further product.

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
-from lapwing._arrays import Array, Matrix, is_sparse, row_blocks
+from lapwing._arrays import Array, Matrix, as_dense, is_sparse, row_blocks
 from lapwing._host.memory import require_memory
 from lapwing._rows import PointData
 from lapwing.kernels import Kernel
@@ -117,7 +117,7 @@ class FullKernelSpace(DesignSpace):
         K = self.K
         if isinstance(K, ComputedKernel):
             return K.formed
-        return np.asarray(K.toarray() if is_sparse(K) else K, dtype=np.float64)
+        return np.asarray(as_dense(K), dtype=np.float64)
 
     def stored(self) -> FullKernelSpace:
         if not isinstance(self.K, ComputedKernel):

@@ -26,7 +26,7 @@ import numpy as np
 import scipy.linalg as sla
 from scipy.sparse.linalg import aslinearoperator
 
-from lapwing._arrays import Array, Matrix, is_sparse, row_blocks
+from lapwing._arrays import Array, Matrix, as_dense, row_blocks
 from lapwing._host.memory import require_memory
 from lapwing._rows import PointData, blocks_of, rows_of
 from lapwing.kernels import Kernel
@@ -227,7 +227,7 @@ def full_map(
         f"Coordinates for the full kernel at n = {n} points",
         "Use space=Landmarks(1000), or kernel='linear', which forms no matrix.",
     )
-    dense = K.toarray() if is_sparse(K) else K
+    dense = as_dense(K)
     F, pivots = _factored(dense.astype(np.float64), _rounding(np.diagonal(dense)))
     psi = F.astype(K.dtype, copy=False)
     if kernel.precomputed:  # new points come with the kernel values of all n training points

@@ -29,7 +29,7 @@ import scipy.linalg as sla
 from scipy.sparse.linalg import LinearOperator
 from sklearn.utils.extmath import safe_sparse_dot
 
-from lapwing._arrays import BLOCK_BYTES, Array, Matrix, is_sparse, row_blocks
+from lapwing._arrays import BLOCK_BYTES, Array, Matrix, as_dense, is_sparse, row_blocks
 from lapwing._host.memory import require_memory
 from lapwing._rows import PointData
 from lapwing.linalg import column_dot, normal_matrix, pivoted_cholesky, spd_factor
@@ -215,8 +215,7 @@ class PrimalSystem:
             # Each block takes two passes over a design on disk.
             budget = max(_READ_BYTES, 8 * n * _READ_COLUMNS) if is_on_disk(Phi) else BLOCK_BYTES
             for columns in row_blocks(d, 8 * n, budget):
-                block = Phi[:, columns]
-                block = block.toarray() if is_sparse(block) else block
+                block = as_dense(Phi[:, columns])
                 base[:d, columns] = Phi.T @ smoothness(np.asarray(block, dtype=np.float64))
             if fit_intercept:
                 constant = smoothness(np.ones((n, 1)))

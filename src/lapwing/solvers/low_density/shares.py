@@ -26,7 +26,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from scipy.special import stdtr
 
-from lapwing._arrays import Array, is_sparse
+from lapwing._arrays import Array, as_dense
 from lapwing.objectives.low_density import CenteredFeatures, Function, LowDensityObjective
 
 # Significance level; a false rejection costs accuracy. On seven sets with equal classes and 3 to 25
@@ -197,9 +197,7 @@ class _Machine(NamedTuple):
 def _gram(points: CenteredFeatures) -> Array:
     """Compute inner products of centred features, without a copy of the features."""
     features = points.space.features
-    products = features @ features.T
-    products = products.toarray() if is_sparse(products) else products
-    products = np.asarray(products, dtype=np.float64)
+    products = as_dense(features @ features.T).astype(np.float64, copy=False)
     if points.center is None:
         return products
     overlap = points.space.values(points.center.astype(points.space.dtype)).astype(np.float64)

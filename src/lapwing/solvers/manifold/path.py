@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from lapwing._arrays import Array, is_sparse, row_blocks
+from lapwing._arrays import Array, as_dense, row_blocks
 from lapwing._host.memory import require_memory
 from lapwing.linalg import spd_factor
 from lapwing.losses.base import Loss
@@ -51,9 +51,7 @@ def factor_of(space: Space) -> Array:
         "Fit one setting, which takes less, or fewer unlabelled points.",
     )
     if isinstance(space, Coordinates) and space.n_coef <= n:
-        features = space.features
-        dense = features.toarray() if is_sparse(features) else features
-        return np.asarray(dense, dtype=np.float64)
+        return np.asarray(as_dense(space.features), dtype=np.float64)
     return kernel_coordinates(space.gram())[0]
 
 
