@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from lapwing.losses import LOSSES, EpsilonInsensitive, Kind, Loss, SquaredHinge, TargetKind
+from lapwing.losses import LOSSES, EpsilonInsensitive, Loss, SquaredHinge, TargetKind
 from lapwing.objectives.manifold import Objective, State
 from lapwing.spaces.base import Space
 from lapwing.spaces.full import FullKernelSpace
@@ -30,7 +30,6 @@ ALL_LOSSES: tuple[Loss, ...] = tuple(
 )
 DIFFERENTIABLE_LOSSES = tuple(loss for loss in ALL_LOSSES if loss.kind.differentiable)
 KINKED_LOSSES = tuple(loss for loss in ALL_LOSSES if not loss.kind.differentiable)
-QUADRATIC_LOSSES = tuple(loss for loss in ALL_LOSSES if loss.kind is Kind.PIECEWISE_QUADRATIC)
 
 # name: (normalised, power); L 1 = 0 for the unnormalised ones only (errata L3).
 GRAPHS: dict[str, tuple[bool, int] | None] = {
