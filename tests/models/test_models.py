@@ -63,7 +63,7 @@ from lapwing.exceptions import ModelVersionWarning
 from lapwing.losses import GaussianBump, SquaredHinge
 from lapwing.model_selection import LabeledStratifiedKFold
 from lapwing.models import Model, ModelFileError, load_model, save_model
-from lapwing.models.files import FORMAT
+from lapwing.models.files import FORMAT, one_line
 
 RNG = np.random.default_rng(0)
 N = 40
@@ -372,6 +372,13 @@ def test_report_comes_back(tmp_path: Path) -> None:
     assert load_model(tmp_path / "m").report == report
 
 
+def holding_in_an_array(part: Any) -> LapSVC:
+    model = LapSVC().fit(X, Y)
+    model.parts_ = np.empty(1, dtype=object)
+    model.parts_[0] = part
+    return model
+
+
 def prior_as_series(index: Any) -> LapSVC:
     return LapSVC(class_prior=pd.Series([0.7, 0.3], index=index)).fit(X, Y)
 
@@ -418,6 +425,8 @@ def prior_as_series(index: Any) -> LapSVC:
         (lambda: prior_as_series([0, 1]), "saved: class_prior is a pandas Series"),
         (lambda: make_pipeline(prior_as_series(None)), "saved: lapsvc__class_prior is a pandas Se"),
         (lambda: {"not": "a model"}, r"cannot predict"),
+        (lambda: StandardScaler().fit(X), r"cannot predict"),
+        (lambda: holding_in_an_array(make_pipeline(PCA(), memory="cache")), r"cache; set memory"),
         (lambda: Model(LapSVC(), {"classes": {1, 2}}), r"info must be serialisable as JSON: .*set"),
     ],
 )
@@ -807,6 +816,12 @@ def test_mutated_trees_are_refused_or_loaded(data: st.DataObject) -> None:
             container[key] = deepcopy(data.draw(VALUES))
 
     load_or_refuse(edited(data.draw(st.sampled_from(["schema.json", "lapwing.json"])), mutate))
+
+
+def test_errors_are_quoted_in_one_short_line() -> None:
+    assert one_line("a\n  b.") == "a b"
+    assert one_line(ValueError()) == "ValueError"
+    assert one_line("b" * 161) == "b" * 159 + "…"
 
 
 def test_missing_attributes_of_a_model_name_its_pipeline() -> None:

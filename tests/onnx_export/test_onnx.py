@@ -38,6 +38,7 @@ from sklearn.preprocessing import (
 from lapwing import (
     S3VC,
     AnchorGraphClassifier,
+    BalancedGraphClassifier,
     FewLabelClassifier,
     KNNGraph,
     Landmarks,
@@ -224,7 +225,7 @@ def estimator_cases() -> Iterator[Case]:
 SCALERS: list[Any] = [
     *(StandardScaler(), StandardScaler(with_mean=False), StandardScaler(with_std=False)),
     *(RobustScaler(), RobustScaler(with_centering=False, with_scaling=False)),
-    *(MinMaxScaler((-1, 2)), MinMaxScaler(clip=True), MaxAbsScaler()),
+    *(MinMaxScaler((-1, 2)), MinMaxScaler((-1, 2), clip=True), MaxAbsScaler()),
     *(PCA(3), PCA(2, whiten=True), TruncatedSVD(3, random_state=0)),
     *(FunctionTransformer(), "passthrough"),
 ]
@@ -256,6 +257,8 @@ def step_cases() -> Iterator[Case]:
         for name, numbers in COLUMNS.items():
             model = make_pipeline(mixed(numbers, ["color"], remainder), weak("rbf"))
             yield f"{name}, {remainder}", model, frame(), Y, new
+    turned = ColumnTransformer([("numbers", StandardScaler(), [3, 0, 2, 1])])
+    yield "all columns in another order", make_pipeline(turned, weak("rbf")), X, Y, NEW
     points = np.column_stack([X, np.arange(N) % 3])
     points[5, 0] = np.nan
     new = np.column_stack([NEW, np.arange(len(NEW)) % 4])
@@ -350,7 +353,8 @@ def product(A: Any, B: Any) -> Any:
 
 
 GAPS = np.where(np.arange(N)[:, None] % 5 == 0, np.nan, CODES[:, None])
-WORDS = np.where(X[:, 1] > 0, "sea ship", "moon star")
+WORDS = np.where(X[:, 1] > 0, "sea ship", "moon star").astype(object)
+TEXTS_WITH_GAPS = np.where(np.isnan(GAPS), np.nan, WORDS[:, None])
 NAMED = frame().rename(columns={"color": "label"})
 
 # Models, and the messages by which their export is refused.
@@ -358,15 +362,28 @@ FORMLESS = [
     (LapSVC(product, gamma_I=0), X, "A kernel that is a Python function cannot be exported"),
     (S3VC("precomputed", C=5.0), CENTERED @ CENTERED.T, "kernel='precomputed' cannot be exported"),
     (AnchorGraphClassifier(), X, "AnchorGraphClassifier cannot .* for new points are neither"),
+    (BalancedGraphClassifier(), X, "while the nearest points of .* Fit it with n_votes=0"),
     (LogisticRegression(), X, "LogisticRegression cannot .* it is not an estimator of lapwing"),
     (PowerTransformer(), X, "PowerTransformer cannot .*; the steps that can are .*StandardScaler"),
     (TfidfVectorizer(), WORDS, "TfidfVectorizer cannot .*: .*Compute .* export .* last step"),
     (FunctionTransformer(np.cbrt), X, r"FunctionTransformer\(cbrt\) cannot be exported"),
     (MaxAbsScaler(clip=True), X, r"MaxAbsScaler\(clip=True\) cannot be exported"),
-    (SimpleImputer(add_indicator=True), X, "SimpleImputer can be exported to ONNX for numbers"),
+    *(
+        (imputer, points, "SimpleImputer can be exported to ONNX for numbers only")
+        for imputer, points in (
+            (SimpleImputer(add_indicator=True), X),
+            (SimpleImputer(missing_values=0), X.round()),
+            (
+                make_pipeline(SimpleImputer(strategy="most_frequent"), OneHotEncoder()),
+                WORDS[:, None],
+            ),
+            (SimpleImputer(), np.column_stack([X, np.full(N, np.nan)])),
+        )
+    ),
     (OneHotEncoder(drop="first"), X.round(), "OneHotEncoder can be exported to ONNX without drop"),
     (OneHotEncoder(min_frequency=5), X.round(), "OneHotEncoder can be exported .* without drop"),
     (OneHotEncoder(), GAPS, "OneHotEncoder with a missing value"),
+    (OneHotEncoder(), TEXTS_WITH_GAPS, "categories of a column are all texts or all numbers"),
     (
         mixed(["a", "b"], ["label"]),
         NAMED,
@@ -375,6 +392,7 @@ FORMLESS = [
 ]
 
 
+@pytest.mark.filterwarnings("ignore:Skipping features without any observed values")
 @pytest.mark.parametrize(("model", "points", "message"), FORMLESS)
 def test_estimators_without_an_onnx_form_are_refused(
     model: Any, points: Any, message: str, tmp_path: Path
