@@ -13,11 +13,8 @@ from sklearn.base import clone
 from sklearn.preprocessing import StandardScaler
 
 from lapwing import AnchorGraph, AnchorGraphClassifier, EigenfunctionClassifier, LapRLSClassifier
-from lapwing.estimators.prepared import without
-from lapwing.estimators.template import prepare, solve
 from lapwing.exceptions import SingleClassWarning, UnlabeledComponentWarning
-from lapwing.graphs import AnchorLaplacian, Anchors
-from lapwing.graphs.eigenfunctions import Eigenfunctions
+from lapwing.graphs import Anchors
 from tests.helpers.data import factorial, gaussian_points, labeled_clusters
 from tests.helpers.graphs import anchor_laplacian
 
@@ -120,20 +117,6 @@ def test_more_anchors_than_the_system_has_rank() -> None:
         assert_array_equal(model.transduction_[y >= 0], truth[y >= 0])
 
 
-def test_values_become_constant_with_more_smoothing() -> None:
-    X, y, _ = few_clusters(2)
-    spreads = [
-        np.ptp(
-            AnchorGraphClassifier(AnchorGraph(15), gamma_I=g, class_mass_normalization=False)
-            .fit(X, y)
-            .decision_function(X)
-        )
-        for g in (1e-3, 1.0, 1e3)
-    ]
-    assert spreads[0] > spreads[1] > spreads[2]
-    assert spreads[2] < 0.01
-
-
 def test_the_default_graph_and_the_laplacian_estimators() -> None:
     X, y, truth = few_clusters(2)
     model = AnchorGraphClassifier().fit(X, y)
@@ -142,20 +125,6 @@ def test_the_default_graph_and_the_laplacian_estimators() -> None:
     lap = LapRLSClassifier(graph=AnchorGraph(15)).fit(X, y)
     assert np.mean(lap.transduction_ == truth) > 0.8
     assert_allclose(lap.affinity_.toarray(), AnchorGraph(15).affinity(X).toarray())
-
-
-@each_weights
-def test_other_labels_reduce_the_graph_once(weights: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    X, y, truth = few_clusters(3)
-    model = AnchorGraphClassifier(AnchorGraph(15, weights=weights))
-    prepared = prepare(model, X, y)
-    refits = model._refits(prepared)
-    changed = prepared.relabeled(model._read_targets(np.where(np.arange(90) < 40, truth, -1)))
-    expected = solve(model, changed)
-    monkeypatch.delattr(AnchorLaplacian, "reduced")
-    assert_array_equal(refits.values(changed), expected.values)
-    assert_array_equal(refits.solve(changed).values, expected.values)
-    assert np.isfinite(refits.left_out()).all()
 
 
 far_clusters = partial(labeled_clusters, n=120, n_labels=4, n_features=4, distance=4.0)
@@ -227,18 +196,6 @@ def test_the_order_of_rows_and_columns_does_not_matter(name: str) -> None:
         assert_allclose(found, f[rows], atol=1e-8)
 
 
-def test_labels_are_met_as_their_weight_grows() -> None:
-    X, y, _ = far_clusters(2)
-    at = y >= 0
-    gaps = [
-        np.abs(EigenfunctionClassifier(lam=lam).fit(X, y).decision_function(X)[at]) - 1
-        for lam in (1.0, 1e3, 1e6)
-    ]
-    worst = [np.abs(gap).max() for gap in gaps]
-    assert worst[0] > worst[1] > worst[2]
-    assert worst[2] < 0.01
-
-
 def test_points_that_are_all_equal_get_one_class_and_a_warning() -> None:
     y = np.full(10, -1)
     y[:3] = [0, 1, 1]
@@ -253,23 +210,6 @@ def test_the_matrices_of_the_bins_are_forecast(monkeypatch: pytest.MonkeyPatch) 
     EigenfunctionClassifier(n_bins=300).fit(X, y)
     with pytest.raises(MemoryError, match=r"The eigenproblem of 500 bins needs .* fewer bins"):
         EigenfunctionClassifier(n_bins=500).fit(X, y)
-
-
-def test_other_labels_evaluate_no_function_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    X, y, truth = far_clusters(3)
-    model = EigenfunctionClassifier()
-    prepared = prepare(model, X.astype(np.float32), y)
-    refits = model._refits(prepared)
-    changed = prepared.relabeled(model._read_targets(np.where(np.arange(120) < 40, truth, -1)))
-    expected = solve(model, changed)
-    rows = len(prepared.problem.index)
-    without_one = [solve(model, without(prepared, i)).values for i in range(rows)]
-    monkeypatch.delattr(Eigenfunctions, "expand")
-    assert_allclose(refits.values(changed), expected.values, atol=1e-10)
-    assert_allclose(refits.solve(changed).values, expected.values, atol=1e-10)
-    found = refits.left_out()
-    at = prepared.problem.index
-    assert_allclose(found, [v[i] for v, i in zip(without_one, at, strict=True)], atol=1e-10)
 
 
 @each_count

@@ -18,15 +18,19 @@ from sklearn.exceptions import NotFittedError
 from sklearn.metrics.pairwise import rbf_kernel
 
 import lapwing
-from lapwing import S3VC, BalancedGraphClassifier, Landmarks
+from lapwing import S3VC, BalancedGraphClassifier, EigenfunctionClassifier, Landmarks
 from lapwing.classes.decoding import of_each_class
 from lapwing.estimators.path import PathEstimator
+from lapwing.estimators.template import is_fitted_name
+from lapwing.exceptions import UnlabeledComponentWarning
 from lapwing.models import load_model, save_model
 from tests.helpers.answers import check_answers, labeled_rows, scores
+from tests.helpers.callbacks import Record
 from tests.helpers.data import first_labels
 from tests.helpers.estimators import EXAMPLES, fitted, weighted
 from tests.helpers.manifold import given_graph
 from tests.helpers.members import check_examples
+from tests.helpers.warned import warned
 
 # Of so few points, and of labels with other weights.
 pytestmark = [
@@ -104,6 +108,26 @@ def test_rejects_wrong_numbers_of_features_and_rows(name: str) -> None:
     for factor in (1e160, 1e-165):
         with pytest.raises(ValueError, match=r"whose squares overflow or underflow\. Scale the"):
             EXAMPLES[name].fit(X * factor, y)
+
+
+def builds_a_graph(estimator: Any) -> bool:
+    return not isinstance(estimator, EigenfunctionClassifier) and bool(
+        np.max(getattr(estimator, "gamma_I", getattr(estimator, "gamma_Is", 1.0)))
+    )
+
+
+@every(builds_a_graph)
+def test_warns_about_and_answers_components_without_labels(name: str) -> None:
+    X, y, _ = EXAMPLES[name].data()
+    X, y = np.vstack([X, X[:20] + 100]), np.append(y, np.full(20, blank(y)))
+    made: list[Any] = []
+    found = warned(
+        lambda: made.append(clone(EXAMPLES[name].estimator).fit(X, y)), UnlabeledComponentWarning
+    )
+    assert len(found) == 1
+    assert "contain no labelled point" in str(found[0].message)
+    assert found[0].filename == __file__
+    assert np.isfinite(scores(made[0], X)).all()
 
 
 # ---- rows, labels and weights ------------------------------------------------------------------
@@ -203,6 +227,24 @@ def test_class_weights_equal_sample_weights(name: str) -> None:
     assert np.abs(scores(by_hand, X) - scores(fit(None, 1.0), X)).max() > 1e-8
 
 
+def rescaled(estimator: Any, factor: float) -> Any:
+    """With the losses times a factor, relative to the norms."""
+    losses = ("C",) if isinstance(estimator, S3VC) else ("lam", "lams")
+    norms = ("gamma_A", "gamma_I", "gamma_As", "gamma_Is")
+    given = estimator.get_params(deep=False)
+    changes = {name: np.multiply(given[name], factor).tolist() for name in losses if name in given}
+    if not changes:
+        changes = {name: np.divide(given[name], factor).tolist() for name in norms if name in given}
+    return clone(estimator).set_params(**changes)
+
+
+@every(lambda estimator: not isinstance(estimator, BalancedGraphClassifier))
+def test_weights_are_factors_of_the_losses(name: str) -> None:
+    X, y, _ = EXAMPLES[name].data()
+    model = EXAMPLES[name].fit(X, y, sample_weight=np.full(len(X), 4.0))
+    EXAMPLES[name].check_same(model, rescaled(EXAMPLES[name].estimator, 4.0).fit(X, y), X)
+
+
 # ---- forms of the points -----------------------------------------------------------------------
 
 SPARSE = (sp.csr_array, sp.csr_matrix, sp.csc_array, sp.coo_array, sp.csc_matrix)
@@ -252,6 +294,8 @@ def test_unit_of_features_does_not_matter(name: str) -> None:
             scores(model, scaled), scores(expected, X), atol=limit, rtol=limit
         )
         check_answers(model, scaled)
+        found = scores(EXAMPLES[name].fit(sp.csr_array(scaled), y), scaled)
+        np.testing.assert_allclose(found, scores(expected, X), atol=limit, rtol=limit)
 
 
 def has_a_graph_and_a_kernel(estimator: Any) -> bool:
@@ -316,6 +360,34 @@ def test_fit_is_reproducible_and_silent(name: str, capfd: pytest.CaptureFixture[
     assert capfd.readouterr() == ("", "")
 
 
+STAGES = {
+    "LapSVC": "graph kernel solve",
+    "LapERLSClassifier": "graph eigenpairs landmarks features solve",
+    "AnchorGraphClassifier": "graph solve",
+    "EigenfunctionClassifier": "eigenfunctions solve",
+    "S3VC": "space solve",
+}
+
+
+@every()
+def test_callbacks_see_all_stages_and_do_not_change_the_fit(name: str) -> None:
+    model, X, y = fitted(EXAMPLES[name])
+    record = Record()
+    watched = clone(EXAMPLES[name].estimator).set_callbacks(record).fit(X, y)
+    (fit, n_stages), *stages = record.stages
+    assert (fit, n_stages) == ("fit", len(stages))
+    if name in STAGES:
+        assert [stage for stage, _ in stages] == STAGES[name].split()
+    assert record.states == ["setup", "teardown"]
+    assert record.given[0] is X
+    assert record.given[1] is y
+    assert sorted(record.ended) == sorted(task for task, _ in record.begun)
+    assert record.ended[-1] == "fit"
+    np.testing.assert_array_equal(record.predictions[-1], watched.predict(X))
+    np.testing.assert_array_equal(scores(watched, X), scores(model, X))
+    assert vars(watched).keys() - vars(model).keys() == {"_skl_callbacks"}
+
+
 @every()
 def test_fit_forgets_the_previous_fit(name: str) -> None:
     model, X, y = fitted(EXAMPLES[name])
@@ -343,8 +415,12 @@ def test_files_and_pickles_are_small_and_exact(name: str, tmp_path: Any) -> None
     save_model(model, tmp_path / "model.lapwing")
     for again in (pickle.loads(content), load_model(tmp_path / "model.lapwing").pipeline):
         np.testing.assert_array_equal(scores(again, X), scores(model, X))
-        np.testing.assert_array_equal(again.transduction_, model.transduction_)
+        assert again.score(X, y) == model.score(X, y)
         assert repr(again) == repr(model)
-        if is_classifier(model):
-            np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
-            np.testing.assert_array_equal(again.transduction_proba_, model.transduction_proba_)
+        for key, value in vars(model).items():
+            if is_fitted_name(key):
+                found = getattr(again, key)
+                if isinstance(value, np.ndarray):
+                    np.testing.assert_array_equal(found, value)
+                elif isinstance(value, tuple | dict | str | int | float):
+                    assert repr(found) == repr(value)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from typing import Any
 
 import numpy as np
@@ -18,22 +17,18 @@ from lapwing import (
     KNNGraph,
     Landmarks,
     LapERLSClassifier,
-    LapERLSRegressor,
     LapESVC,
-    LapESVR,
     LapRLSClassifier,
     LapRLSRegressor,
-    LapRLSRegressorCV,
     LapSVC,
     LapSVR,
     Linear,
 )
 from lapwing.datasets import make_two_moons
 from lapwing.estimators.path import PathEstimator
-from lapwing.models import Model, load_model, save_model
 from lapwing.spaces.recipes import SPACES
 from tests.helpers.answers import scores
-from tests.helpers.data import Data, labeled_clusters, labeled_curve
+from tests.helpers.data import data_for, labeled_clusters
 from tests.helpers.low_density import ONE_DESCENT
 from tests.helpers.members import check_examples
 
@@ -79,28 +74,6 @@ def test_a_matrix_is_normalised_as_its_weights_may_have_any_size() -> None:
     W, y = KNNGraph(3).affinity(X), np.where(y == -1, np.nan, y + X[:, 0])
     values = [LapRLSRegressor(graph=graph).fit(X, y).transduction_ for graph in (W, 100 * W)]
     np.testing.assert_allclose(values[1], values[0], atol=1e-8)
-
-
-@pytest.mark.parametrize(
-    "estimator",
-    [LapRLSRegressor(), LapSVR(), LapERLSRegressor(), LapESVR(mu=0.1)],
-    ids=lambda estimator: type(estimator).__name__,
-)
-def test_given_graphs_do_not_penalise_constants_in_regression(estimator: Any) -> None:
-    X, y, _ = labeled_clusters(2)
-    y = np.where(y == -1, np.nan, y + X[:, 0])
-    for graph in (KNNGraph(3), KNeighborsTransformer(n_neighbors=3)):
-        model = clone(estimator).set_params(graph=graph)
-        here, there = model.fit(X, y).transduction_, clone(model).fit(X, y + 100).transduction_
-        np.testing.assert_allclose(there, here + 100, atol=1e-3)
-
-
-def test_path_of_regressors_does_not_penalise_constants() -> None:
-    X, y, _ = labeled_clusters(2)
-    y = np.where(y == -1, np.nan, y + X[:, 0])
-    model = LapRLSRegressorCV(graphs=[KNNGraph(3), KNNGraph(4)])
-    here, there = model.fit(X, y).transduction_, clone(model).fit(X, y + 100).transduction_
-    np.testing.assert_allclose(there, here + 100, atol=1e-6)
 
 
 def test_the_default_graph_shrinks_to_few_points() -> None:
@@ -150,10 +123,6 @@ TAKERS = [
 every_taker = pytest.mark.parametrize("estimator", TAKERS)
 
 
-def data_for(estimator: type) -> Data:
-    return labeled_clusters(3) if is_classifier(estimator()) else labeled_curve()
-
-
 def test_every_space_has_an_example() -> None:
     check_examples(
         SPACE_EXAMPLES,
@@ -164,15 +133,6 @@ def test_every_space_has_an_example() -> None:
     for name, (recipe, _) in SPACE_EXAMPLES.items():
         assert type(recipe) is SPACES[name]
     assert len(TAKERS) >= 5
-
-
-@every_space
-def test_recipes_are_cloned_pickled_and_shown(name: str) -> None:
-    recipe, _ = SPACE_EXAMPLES[name]
-    for twin in (clone(recipe), pickle.loads(pickle.dumps(recipe))):
-        assert twin is not recipe
-        assert twin.get_params() == recipe.get_params()
-    assert repr(recipe).startswith(f"{name}(")
 
 
 def ending(estimator: Any, tol: float) -> dict[str, Any]:
@@ -193,25 +153,6 @@ def test_a_space_of_the_same_functions_gives_the_same_answers(estimator: Any, na
     expected = scores(named, X)
     np.testing.assert_allclose(scores(spaced, X), expected, atol=1e-3 * np.abs(expected).max())
     assert recipe.get_params() == before
-
-
-@every_space
-@every_taker
-def test_a_fit_with_a_space_is_saved(estimator: Any, name: str, tmp_path: Any) -> None:
-    X, y, _ = data_for(estimator)
-    fitted = estimator(space=SPACE_EXAMPLES[name][0], **ending(estimator, 1e-3)).fit(X, y)
-    save_model(Model(fitted), tmp_path / "a.lapwing")
-    loaded = load_model(tmp_path / "a.lapwing").pipeline
-    assert type(loaded.space) is SPACES[name]
-    np.testing.assert_array_equal(scores(loaded, X), scores(fitted, X))
-
-
-@every_space
-@every_taker
-def test_a_class_in_place_of_a_recipe_is_recognised(estimator: Any, name: str) -> None:
-    X, y, _ = data_for(estimator)
-    with pytest.raises(TypeError, match=rf"Did you mean space={name}\(\)\?"):
-        estimator(space=SPACES[name]).fit(X, y)
 
 
 class Strange:

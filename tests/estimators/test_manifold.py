@@ -176,16 +176,6 @@ def test_objective_is_that_of_the_paper(name: str) -> None:
 
 
 @every_example
-def test_weights_scale_as_the_penalties_do(name: str) -> None:
-    estimator, (X, y, _) = EXAMPLES[name].estimator, EXAMPLES[name].data()
-    f = scores(EXAMPLES[name].fit(X, y, sample_weight=np.full(len(X), 4.0)), X)
-    smaller = clone(estimator)
-    smaller.set_params(gamma_A=estimator.gamma_A / 4, gamma_I=estimator.gamma_I / 4)
-    g = scores(smaller.fit(X, y), X)
-    np.testing.assert_allclose(f, g, atol=1e-6 * np.abs(f).max())
-
-
-@every_example
 def test_an_isolated_unlabelled_point_changes_nothing(name: str) -> None:
     estimator = EXAMPLES[name].estimator
     if not estimator.gamma_I:
@@ -275,14 +265,6 @@ def test_without_a_graph_it_is_a_model_of_scikit_learn(name: str) -> None:
     np.testing.assert_allclose(scores(ours, X)[:, 0], expected, atol=1e-5)
     if classes:
         np.testing.assert_array_equal(ours.predict(X), theirs.predict(X))
-
-
-@pytest.mark.filterwarnings("ignore::lapwing.exceptions.NothingUnlabeledWarning")
-def test_ties_are_predicted_positive() -> None:
-    X = np.array([[-2.0], [-1.0], [1.0], [2.0]])
-    fitted = LapSVC("linear", gamma_I=0, unlabeled=None).fit(X, ["a", "a", "b", "b"])
-    assert fitted.decision_function([[0.0]]).tolist() == [0.0]
-    assert fitted.predict([[0.0]]).tolist() == ["b"]
 
 
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])

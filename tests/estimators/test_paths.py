@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from dataclasses import replace
 from typing import Any
 
@@ -24,18 +23,16 @@ from lapwing import (
     LapSVCCV,
 )
 from lapwing.classes.decoding import predict_codes
-from lapwing.estimators import embedded, input_checks, path
+from lapwing.estimators import embedded
 from lapwing.estimators.path import Scores
 from lapwing.estimators.template import prepare, solve
 from lapwing.exceptions import (
     FewEigenvectorsWarning,
     FewLabelsWarning,
-    LongFitWarning,
     UnlabeledComponentWarning,
 )
 from lapwing.graphs.registry import default_graphs
 from lapwing.kernels import Kernel
-from lapwing.models import load_model, save_model
 from lapwing.solvers.embedded.path import SpectralPath
 from lapwing.solvers.embedded.systems import DenseSystem, FeatureSystem
 from lapwing.solvers.manifold import path as solver
@@ -237,20 +234,13 @@ def test_default_setting_stays_within_the_standard_error_of_the_best(
     shares = np.full(8, 1 / 8)
     found = Scores(settings, losses, shares, losses @ shares, None, np.ones(3))
     assert found.best == 2
-    assert found.chosen({"gamma_A": 2.0, "graph": FLAT}) == taken
+    assert found.chosen(settings[1]) == taken
     assert found.chosen({"gamma_A": 2.0, "graph": clone(FLAT)}) == 2  # not one of the grid
     unsolved = replace(found, losses=np.where([[False], [True], [False]], np.nan, losses))
     assert unsolved.chosen(settings[1]) == 2
-
-
-def test_equal_targets_select_the_default_setting() -> None:
-    settings = [{"gamma_A": gamma_A, "graph": FLAT} for gamma_A in (1.0, 2.0, 3.0)]
-    losses, shares = np.zeros((3, 4)), np.full(4, 0.25)
-    unknown = np.array([np.inf, np.nan, np.inf])
-    found = Scores(settings, losses, shares, losses @ shares, None, np.ones(3), unknown)
-    assert found.chosen(settings[1]) == 1
-    told = replace(found, log_likelihood=np.array([-2.0, np.nan, -1.0]))
-    assert told.chosen(settings[1]) == 2
+    # For regressions the most likely setting; of equal targets the likelihood is infinite.
+    for likelihoods, likely in (([np.inf, np.nan, np.inf], 1), ([-2.0, np.nan, -1.0], 2)):
+        assert replace(found, log_likelihood=np.array(likelihoods)).chosen(settings[1]) == likely
 
 
 @pytest.mark.parametrize(
@@ -304,64 +294,52 @@ def test_graphs_that_are_given_stay_as_they_are(estimator: Any) -> None:
 # ---- what settings share -----------------------------------------------------------------------
 
 
-def test_settings_share_their_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    X, y, _ = data_for(BOTH[0])
-    counts = Counts(monkeypatch)
-    counts.watch(Kernel, "gram")
-    counts.watch(KNNGraph, "affinity")
-    counts.watch(solver, "kernel_coordinates")
-    counts.watch(solver, "spd_factor")
-    grid = {"gamma_As": np.logspace(-4, 2, 7), "gamma_Is": np.logspace(-4, 2, 7)}
-    graphs = [KNNGraph(5), KNNGraph(5, power=1), KNNGraph(7)]
-    model = LapRLSClassifierCV(**grid, graphs=graphs, gammas=["scale"]).fit(X, y)
-    assert len(model.cv_results_["params"]) == 3 * 49
-    assert counts.calls == {
-        "gram": 1,
-        "affinity": 2,  # of 5 and of 7 neighbours
-        "kernel_coordinates": 1,
-        "spd_factor": 3 * 13,  # one a ratio
-    }
+THREE = {"graphs": [KNNGraph(5), KNNGraph(5, power=1), KNNGraph(7)]}  # two searches
+RATIOS = {"gamma_As": np.logspace(-4, 2, 7), "gamma_Is": np.logspace(-4, 2, 7)}
+LAMBDAS = SPECTRAL | THREE | {"gammas": ["scale", 1.0], "lams": np.logspace(0, 6, 7)}
+WIDTHS = {"gammas": [0.1, 0.3, 1.0]}
+# (estimator, number of settings, calls of functions)
+SHARED: list[tuple[Any, int, dict[tuple[Any, str], int]]] = [
+    (
+        LapRLSClassifierCV(**RATIOS, **THREE, gammas=["scale"]),
+        3 * 49,
+        {
+            (Kernel, "gram"): 1,
+            (KNNGraph, "affinity"): 2,
+            (solver, "kernel_coordinates"): 1,
+            (solver, "spd_factor"): 3 * 13,  # one a ratio
+            (solver, "solve_reduced"): 0,  # for the squared loss
+        },
+    ),
+    *(
+        (
+            LapERLSClassifierCV(**LAMBDAS, space=space),
+            2 * 3 * 7 * 2 * 2,
+            {
+                (system, "eliminate"): 2 + 1,  # one a width, and the chosen setting's
+                (KNNGraph, "affinity"): 2,
+                (embedded, "smallest_eigenpairs"): 2,
+                (SpectralPath, "_kernel"): 2 * 3 * 2 * 2,  # none a lambda
+            },
+        )
+        for space, system in ((None, DenseSystem), (Landmarks(15), FeatureSystem))
+    ),
+    (with_grid(BOTH[0], **WIDTHS), 3 * 8, {(Kernel, "gram"): 3 + 1}),
+    (with_grid(BOTH[1], **WIDTHS), 3 * 8, {(Kernel, "gram"): 3 + 1}),
+    (LapSVCCV(**SMALL), 8, {(solver, "solve_reduced"): 8}),
+]
 
 
-@pytest.mark.parametrize("space", [None, Landmarks(15)])
-def test_embedded_settings_share_their_parts(monkeypatch: pytest.MonkeyPatch, space: Any) -> None:
-    X, y, _ = data_for(BOTH[1])
-    counts = Counts(monkeypatch)
-    counts.watch(DenseSystem if space is None else FeatureSystem, "eliminate")
-    counts.watch(KNNGraph, "affinity")
-    counts.watch(embedded, "smallest_eigenpairs")
-    counts.watch(SpectralPath, "_kernel")
-    graphs = [KNNGraph(5), KNNGraph(5, power=1), KNNGraph(7)]
-    grid = SPECTRAL | {"gammas": ["scale", 1.0], "graphs": graphs, "lams": np.logspace(0, 6, 7)}
-    model = LapERLSClassifierCV(**grid, space=space).fit(X, y)
-    assert len(model.cv_results_["params"]) == 2 * 3 * 7 * 2 * 2
-    assert counts.calls == {
-        "eliminate": 2 + 1,  # one a width, and the chosen setting's
-        "affinity": 2,
-        "smallest_eigenpairs": 2,
-        "_kernel": 2 * 3 * 2 * 2,  # none a lambda
-    }
-
-
-@of_both
-def test_the_kernel_is_made_once_a_width_and_once_for_the_fit(
-    estimator: Any, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("estimator", "n_settings", "calls"), SHARED)
+def test_settings_share_their_parts(
+    estimator: Any, n_settings: int, calls: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     X, y, _ = data_for(estimator)
     counts = Counts(monkeypatch)
-    counts.watch(Kernel, "gram")
-    with_grid(estimator, gammas=[0.1, 0.3, 1.0]).fit(X, y)
-    assert counts.calls == {"gram": 3 + 1}
-
-
-def test_the_squared_loss_needs_no_solver_and_others_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    X, y, _ = data_for(BOTH[0])
-    counts = Counts(monkeypatch)
-    counts.watch(solver, "solve_reduced")
-    LapRLSClassifierCV(**SMALL).fit(X, y)
-    assert counts.calls == {"solve_reduced": 0}
-    LapSVCCV(**SMALL).fit(X, y)
-    assert counts.calls == {"solve_reduced": 8}
+    for owner, name in calls:
+        counts.watch(owner, name)
+    assert len(clone(estimator).fit(X, y).cv_results_["params"]) == n_settings
+    assert counts.calls == {name: number for (_, name), number in calls.items()}
 
 
 # ---- labels and points -------------------------------------------------------------------------
@@ -402,8 +380,9 @@ def test_keeps_the_defaults_without_labels_to_hold_out(estimator: Any) -> None:
             LapERLSClassifierCV(lams=[1.0, 1e3], mus=[0.0, 50.0], n_eigenvectors=[10, 40]),
             {"lam": 1e3, "mu": 50.0, "n_eigenvectors": 40, "C": 10.0},
         ),
+        (LapSVCCV(gamma_As=[2e-3, 1e-2], gamma_Is=[1.0]), {"gamma_A": 2e-3, "gamma_I": 1.0}),
     ],
-    ids=["manifold", "embedded"],
+    ids=["manifold", "embedded", "not the default grid"],
 )
 def test_without_labels_to_hold_out_the_setting_nearest_to_the_defaults_is_chosen(
     estimator: Any, nearest: dict[str, float]
@@ -413,13 +392,6 @@ def test_without_labels_to_hold_out_the_setting_nearest_to_the_defaults_is_chose
     with pytest.warns(FewLabelsWarning):
         fitted = with_grid(estimator, gammas=[9 * scale, 2 * scale], graphs=[FLAT]).fit(X, y)
     assert fitted.best_params_ == nearest | {"gamma": 2 * scale, "graph": FLAT}
-
-
-def test_without_labels_to_hold_out_the_setting_is_one_of_the_grid() -> None:
-    X, y, _ = data_for(LapSVCCV(), n_labels=1)
-    with pytest.warns(FewLabelsWarning):
-        fitted = LapSVCCV(gamma_As=[2e-3, 1e-2]).fit(X, y)
-    assert fitted.best_params_["gamma_A"] == 2e-3
 
 
 @of_both
@@ -472,24 +444,6 @@ def test_more_features_than_points() -> None:
 # ---- what is told ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("estimator", "n_factors"),
-    [(LapSVCCV(**SMALL), 1 + 2 * 3), (with_grid(BOTH[1], gammas=[0.1, 0.2], Cs=[1.0, 2.0]), 4)],
-    ids=["manifold", "embedded"],
-)
-def test_a_long_path_is_announced_before_it_begins(
-    estimator: Any, n_factors: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    X, y, _ = data_for(estimator)
-    monkeypatch.setattr(input_checks, "LONG", 0.0)
-    message = (
-        rf"{type(estimator).__name__} factors {n_factors} matrices of 36 rows and will take about "
-        r"2 minutes or more\. Give it fewer settings, e\.g\. gammas="
-    )
-    with pytest.warns(LongFitWarning, match=message):
-        estimator.fit(X, y)
-
-
 def test_warnings_are_about_the_chosen_number_of_eigenvectors() -> None:
     X, y, _ = data_for(BOTH[1], n_labels=3)
     with pytest.warns(FewEigenvectorsWarning, match="n_eigenvectors=2 is less than the number"):
@@ -538,17 +492,6 @@ def test_embedded_settings_without_a_solution_are_not_chosen(
     np.testing.assert_array_equal(np.isnan(results[ERROR]), results["param_mu"] == 1.0)
 
 
-@of_both
-def test_files_and_pickles_keep_the_results(estimator: Any, tmp_path: Any) -> None:
-    X, y, _ = data_for(estimator)
-    model = clone(estimator).fit(X, y)
-    save_model(model, tmp_path / "m")
-    for again in (pickle.loads(pickle.dumps(model)), load_model(tmp_path / "m").pipeline):
-        assert repr(again.best_params_) == repr(model.best_params_)
-        for key, values in model.cv_results_.items():
-            assert repr(again.cv_results_[key]) == repr(values)
-
-
 # ---- labels that come later --------------------------------------------------------------------
 
 
@@ -583,18 +526,3 @@ def test_added_labels_are_a_fit_of_the_chosen_setting(estimator: Any) -> None:
 
 
 # ---- parts -------------------------------------------------------------------------------------
-
-
-def test_recipes_of_the_same_edges() -> None:
-    same, W = path.same_edges, np.eye(3)
-    assert same(KNNGraph(5), KNNGraph(5, power=1))
-    assert not same(KNNGraph(5), KNNGraph(6))
-    assert not same(KNNGraph(5), AffinityGraph(np.eye(2)))
-    assert same(AffinityGraph(W), AffinityGraph(W, power=2))
-    assert not same(AffinityGraph(W), AffinityGraph(W.copy()))
-
-
-def test_nearest_is_by_ratio() -> None:
-    assert path.nearest([1e-6, 1.0], 1e-2) == 1.0
-    assert path.nearest([1e-6, 1.0], 1e-4) == 1e-6
-    assert path.nearest([0.0, 100.0], 1.0) == 100.0

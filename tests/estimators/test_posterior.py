@@ -122,16 +122,6 @@ def dense_embedded(model: Any) -> tuple[Any, Any, Any]:
 ALL_CASES = CASES | {f"embedded, {name}": model for name, model in EMBEDDED_CASES.items()}
 
 
-@pytest.mark.parametrize("name", ALL_CASES)
-def test_covariances_are_those_of_all_parameters(name: str) -> None:
-    model = clone(ALL_CASES[name]).fit(X, Y, sample_weight=W)
-    points, embedded = np.array([2, 3, 11]), isinstance(model, LapERLSRegressor)
-    found = model._kept.refits.covariance(points)
-    expected = (dense_embedded if embedded else dense)(model)[2][:, points]
-    np.testing.assert_allclose(found.values, expected, atol=1e-7 * np.abs(expected).max())
-    assert found.noise_variance == (1 / model.lam if embedded else 1)
-
-
 def test_deviations_are_in_the_units_of_the_targets() -> None:
     model = clone(EMBEDDED_CASES["eigenvectors"])
     std = model.fit(X, Y).predict(NEW, return_std=True)[1]
@@ -140,14 +130,20 @@ def test_deviations_are_in_the_units_of_the_targets() -> None:
 
 
 @pytest.mark.parametrize("name", ALL_CASES)
-def test_deviations_are_those_of_all_parameters(name: str) -> None:
+def test_deviations_and_covariances_are_those_of_all_parameters(name: str) -> None:
     model = clone(ALL_CASES[name]).fit(X, Y, sample_weight=W)
     embedded = isinstance(model, LapERLSRegressor)
+    expected_mean, expected_std, expected = (dense_embedded if embedded else dense)(model)
     mean, std = model.predict(NEW, return_std=True)
-    expected = (dense_embedded if embedded else dense)(model)
-    np.testing.assert_allclose(mean, expected[0], atol=1e-7 if embedded else 1e-8)
-    np.testing.assert_allclose(std, expected[1], rtol=1e-5 if embedded else 1e-6, atol=1e-8)
+    np.testing.assert_allclose(mean, expected_mean, atol=1e-7 if embedded else 1e-8)
+    np.testing.assert_allclose(std, expected_std, rtol=1e-5 if embedded else 1e-6, atol=1e-8)
     np.testing.assert_array_equal(mean, model.predict(NEW))
+    points = np.array([2, 3, 11])
+    found = model._kept.refits.covariance(points)
+    np.testing.assert_allclose(
+        found.values, expected[:, points], atol=1e-7 * np.abs(expected[:, points]).max()
+    )
+    assert found.noise_variance == (1 / model.lam if embedded else 1)
 
 
 class Explicit(Kernel):
@@ -184,23 +180,20 @@ def test_deviations_match_scikit_learn_with_the_deformed_kernel() -> None:
     np.testing.assert_allclose(spread, np.sqrt(noise) * std, rtol=1e-8)
 
 
-def test_deviations_follow_added_labels() -> None:
-    model, y = clone(CASES["free bias"]).fit(X, Y), Y.copy()
+@pytest.mark.parametrize("chosen", [False, True], ids=["plain", "path"])
+def test_deviations_follow_added_labels(chosen: bool) -> None:
+    model, y = clone(CASES["free bias"]), Y.copy()
+    if chosen:
+        model = LapRLSRegressorCV(gammas=[0.5, 2.0], gamma_As=[0.1], graphs=[FLAT], updatable=True)
+    model.fit(X, Y)
     row = int(np.flatnonzero(np.isnan(Y))[3])
     y[row] = 0.3
     model.add_labels(row, 0.3)
-    again = clone(model).fit(X, y)
+    plain = LapRLSRegressor(**model.best_params_, updatable=True) if chosen else clone(model)
     np.testing.assert_allclose(
-        model.predict(NEW, return_std=True), again.predict(NEW, return_std=True), atol=1e-9
-    )
-
-
-def test_path_has_the_deviations_of_the_best_setting() -> None:
-    path = LapRLSRegressorCV(gammas=[0.5, 2.0], gamma_As=[0.1], graphs=[FLAT], updatable=True)
-    model = path.fit(X, Y)
-    plain = LapRLSRegressor(**model.best_params_, updatable=True).fit(X, Y)
-    np.testing.assert_allclose(
-        model.predict(NEW, return_std=True), plain.predict(NEW, return_std=True), atol=1e-9
+        model.predict(NEW, return_std=True),
+        plain.fit(X, y).predict(NEW, return_std=True),
+        atol=1e-9,
     )
 
 

@@ -20,7 +20,6 @@ from lapwing import (
     LapESVC,
     LapRLSClassifier,
     LapSVC,
-    LapSVR,
 )
 from lapwing.estimators.template import prepare, solve
 from tests.helpers.data import Data, around_corners, first_labels, shuffled
@@ -103,8 +102,8 @@ def test_volumes_decide_where_scores_are_nearly_equal(seed: int, n: int, dtype: 
 
 
 @pytest.mark.filterwarnings("ignore::lapwing.exceptions.SingleClassWarning")
-@pytest.mark.parametrize("class_prior", [None, "uniform"])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("class_prior", [None, "uniform", "labels"])
+@pytest.mark.parametrize("seed", range(3))
 def test_the_cut_falls_from_that_of_the_answer_before(seed: int, class_prior: Any) -> None:
     X, y, _ = digits(seed, 100)
     y[np.flatnonzero(y == 0)] = 1  # a label that its neighbours contradict
@@ -162,17 +161,10 @@ def test_features_and_matrix_follow_alike(n_eigenvectors: Any) -> None:
 def test_without_a_prior_the_volumes_are_those_of_the_answer() -> None:
     X, y, _ = clusters()
     plain, model = LapSVC().fit(X, y), LapSVC(refine="cut").fit(X, y)
-    before, after = plain.transduction_.copy(), model.transduction_
     assert model.refined_
-    assert np.abs(np.bincount(after) - np.bincount(before)).max() == 0
-    before[y >= 0] = y[y >= 0]
-    assert cut(model.affinity_, after) <= cut(plain.affinity_, before)
-
-
-def test_prior_of_the_labels() -> None:
-    X, y, _ = clusters()
-    model = LapSVC(class_prior="labels", refine="cut").fit(X, y)
-    assert np.abs(np.bincount(model.transduction_) - len(X) / 3).max() < 1
+    assert_array_equal(np.bincount(model.transduction_), np.bincount(plain.transduction_))
+    before = np.where(y >= 0, y, plain.transduction_)
+    assert cut(model.affinity_, model.transduction_) <= cut(plain.affinity_, before)
 
 
 def test_keeps_the_partition_if_no_better_cut_exists() -> None:
@@ -236,15 +228,6 @@ def test_refines_graphs_with_isolated_points() -> None:
     assert np.isfinite(model.decision_function(X)).all()
 
 
-def test_single_precision_and_text_labels() -> None:
-    X, y, _ = clusters()
-    names = np.array(["cedar", "ash", "beech", ""])[y]
-    model = LapERLSClassifier(refine="cut", class_prior="uniform").fit(X.astype(np.float32), names)
-    assert set(model.transduction_) == {"ash", "beech", "cedar"}
-    assert model.virtual_labels_.dtype == np.float32
-    assert model.alpha_.dtype == np.float32
-
-
 def test_added_labels_refine_again() -> None:
     X, y, truth = clusters()
     model = LapRLSClassifier(class_prior=SIZES, refine="cut", updatable=True).fit(X, y)
@@ -257,13 +240,10 @@ def test_added_labels_refine_again() -> None:
     assert_allclose(model.decision_function(X), fitted.decision_function(X), atol=1e-6)
 
 
-def test_rejects_invalid_refine() -> None:
+def test_rejects_refine_without_a_graph() -> None:
     X, y, _ = clusters()
-    with pytest.raises(ValueError, match="refine='best' must be one of 'cut', None"):
-        LapSVC(refine="best").fit(X, y)
     with pytest.raises(ValueError, match="refine='cut' needs a graph, but with gamma_I=0"):
         LapSVC(refine="cut", gamma_I=0).fit(X, y)
-    assert "refine" not in LapSVR().get_params()
 
 
 def test_memory_is_forecast(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import r2_score
 from sklearn.model_selection import KFold, cross_val_score
+from sklearn.neighbors import KNeighborsTransformer
 
 from lapwing import (
     FewLabelRegressor,
@@ -24,32 +25,45 @@ from lapwing import (
     LapSVR,
 )
 from lapwing.estimators import choice, prepared
-from lapwing.exceptions import ConstantFitWarning, NothingUnlabeledWarning
+from lapwing.exceptions import NothingUnlabeledWarning
 from lapwing.model_selection import rows_to_label
 from lapwing.models import load_model, save_model
 from lapwing.onnx_export import to_onnx
 from tests.estimators.test_sklearn import quick
 from tests.helpers.data import labeled_curve
+from tests.helpers.warned import texts
 
 
-def test_a_constant_target_is_fitted_by_the_intercept() -> None:
-    X, _, _ = labeled_curve()
-    y = np.full(len(X), np.nan)
-    y[:10] = 4.0
-    flat = KNNGraph(6, normalized=False)  # whose norm a constant does not raise
-    for regressor in (LapRLSRegressor(graph=flat), LapSVR(graph=flat, epsilon=0)):
-        with pytest.warns(ConstantFitWarning, match="All 10 targets are 4, so the answer is"):
-            regressor.fit(X, y)
-        np.testing.assert_allclose(regressor.predict(X), 4.0, atol=1e-6)
-
-
-def test_targets_shift_with_the_intercept() -> None:
+@pytest.mark.parametrize("value", [0.0, 3.0])
+@pytest.mark.parametrize("regressor", [LapRLSRegressor, LapSVR, LapERLSRegressor, LapESVR])
+def test_constant_targets_are_fitted_by_a_constant_with_one_warning(
+    regressor: Any, value: float
+) -> None:
     X, y, _ = labeled_curve()
-    flat = KNNGraph(6, normalized=False)
-    for regressor in (LapRLSRegressor(graph=flat), LapSVR(graph=flat)):
-        f = clone(regressor).fit(X, y).predict(X)
-        g = clone(regressor).fit(X, y + 1000).predict(X)
-        np.testing.assert_allclose(g, f + 1000, atol=1e-5)
+    model = regressor()
+    (told,) = texts(lambda: model.fit(X, np.where(np.isnan(y), y, value)))
+    assert f"All 20 targets are {value:g}, so the answer is" in told
+    np.testing.assert_allclose(model.predict(X), value, atol=1e-6)
+
+
+@pytest.mark.parametrize("graph", [KNNGraph(3), KNeighborsTransformer(n_neighbors=3)], ids=str)
+@pytest.mark.parametrize(
+    "model",
+    [
+        LapRLSRegressor(),
+        LapSVR(),
+        LapERLSRegressor(),
+        LapESVR(mu=0.1),
+        LapRLSRegressorCV(gammas=["scale"]),
+    ],
+    ids=str,
+)
+def test_graphs_do_not_penalise_constants(model: Any, graph: Any) -> None:
+    X, y, _ = labeled_curve()
+    path = isinstance(model, LapRLSRegressorCV)
+    model = clone(model).set_params(**{"graphs": [graph]} if path else {"graph": graph})
+    here, there = (clone(model).fit(X, y + shift).transduction_ for shift in (0, 100))
+    np.testing.assert_allclose(there, here + 100, atol=1e-3)
 
 
 FLAT = KNNGraph(6, normalized=False)

@@ -16,7 +16,7 @@ import polars as pl
 import pytest
 import sklearn
 from sklearn.base import clone, is_classifier, is_regressor
-from sklearn.callback import FitCallback, ProgressBar
+from sklearn.callback import ProgressBar
 from sklearn.datasets import load_digits
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -28,15 +28,12 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 import lapwing
 from lapwing import (
     S3VC,
-    AnchorGraphClassifier,
-    EigenfunctionClassifier,
     FewLabelClassifier,
     FewLabelRegressor,
     KNNGraph,
     Landmarks,
     LapERLSClassifier,
     LapERLSRegressor,
-    LapESVC,
     LapRLSClassifier,
     LapRLSRegressor,
     LapSVC,
@@ -403,58 +400,12 @@ def test_frames_of_other_types_and_series_of_weights() -> None:
 # ---- callbacks -----------------------------------------------------------------------------------
 
 
-STAGES: list[tuple[Any, list[tuple[str, int | None]]]] = [
-    *(
-        (estimator(solver="pcg", gamma_A=0.1), [("graph", 0), ("kernel", 0), ("solve", 20_000)])
-        for estimator in (LapSVC, LapRLSClassifier, LapRLSRegressor)
-    ),
-    (LapSVR(), [("graph", 0), ("kernel", 0), ("solve", None)]),
-    *(
-        (
-            estimator,
-            [
-                *(("graph", 0), ("eigenpairs", None), ("landmarks", 0)),
-                *(("features", 0), ("solve", None)),
-            ],
-        )
-        for estimator in (LapERLSClassifier(), LapESVC())
-    ),
-    (AnchorGraphClassifier(), [("graph", 0), ("solve", 0)]),
-    (EigenfunctionClassifier(), [("eigenfunctions", 0), ("solve", 0)]),
-]
-
-
-@pytest.mark.parametrize(("estimator", "stages"), STAGES, ids=str)
-def test_callback_sees_all_stages(estimator: Any, stages: Any) -> None:
-    X, y = data(type(estimator))
-    record = Record()
-    assert isinstance(record, FitCallback)
-    model = clone(estimator).set_callbacks(record).fit(X, y)
-    assert record.states == ["setup", "teardown"]
-    assert record.stages == [("fit", len(stages)), *stages]
-    assert sorted(record.ended) == sorted(name for name, _ in record.begun)
-    assert record.ended[-1] == "fit"
-    assert record.given[0] is X
-    assert record.given[1] is y
-    if isinstance(estimator, ManifoldEstimator):
-        assert record.ended.count("iteration") == len(record.scores) == model.n_iter_
-    assert np.abs(record.predictions[-1] - model.predict(X)).max() < 1e-9
-
-
 def test_failing_fit_tears_callbacks_down() -> None:
     X, y = data(LapSVC)
     record = Record()
     with pytest.raises(ValueError, match="n_neighbors=80"):
         LapSVC(graph=KNNGraph(80)).set_callbacks(record).fit(X, y)
     assert record.states == ["setup", "teardown"]
-
-
-def test_callbacks_do_not_change_the_fit() -> None:
-    X, y = data(LapSVC)
-    plain = LapSVC(solver="pcg", gamma_A=0.1).fit(X, y)
-    watched = LapSVC(solver="pcg", gamma_A=0.1).set_callbacks(Record()).fit(X, y)
-    assert set(vars(watched)) - set(vars(plain)) == {"_skl_callbacks"}
-    np.testing.assert_array_equal(watched.alpha_, plain.alpha_)
 
 
 def progress(fit: Callable[[], Any]) -> str:
@@ -471,15 +422,6 @@ def test_progress_bar_shows_iterations() -> None:
     assert "LapSVC - solve" in text
     assert "100%" in text
     assert progress(lambda: clone(pcg).fit(X, y)) == ""
-
-
-@pytest.mark.filterwarnings("ignore::lapwing.exceptions.NothingUnlabeledWarning")
-def test_progress_bar_shows_a_grid_search() -> None:
-    X, truth = labeled_points()
-    search = GridSearchCV(LapSVC(gamma_A=0.1), {"gamma_I": [0.1, 1.0]}, cv=2)
-    assert "GridSearchCV" in progress(
-        lambda: search.set_callbacks(ProgressBar(max_propagation_depth=2)).fit(X, truth)
-    )
 
 
 # ---- a first example -----------------------------------------------------------------------------

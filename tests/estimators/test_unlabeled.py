@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import pickle
 import re
-import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -38,8 +36,8 @@ from lapwing import (
     LapSVR,
 )
 from lapwing.exceptions import NothingUnlabeledWarning, UnlabeledMarkerWarning
-from lapwing.models import Model, load_model, save_model
 from tests.helpers.low_density import ONE_DESCENT
+from tests.helpers.warned import warned
 
 N = 90
 TRUTH = np.arange(N) % 3
@@ -69,13 +67,7 @@ def given(values: np.ndarray, blank: Any) -> list[Any]:
     return [value if known else blank for value, known in zip(values.tolist(), KNOWN, strict=True)]
 
 
-def told(act: Callable[[], Any]) -> list[warnings.WarningMessage]:
-    """The warnings about y; what else is said of so small a problem is tested elsewhere."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        act()
-    about = (NothingUnlabeledWarning, UnlabeledMarkerWarning)
-    return [warning for warning in caught if issubclass(warning.category, about)]
+ABOUT_Y = (NothingUnlabeledWarning, UnlabeledMarkerWarning)
 
 
 # y in other forms, and the markers found in it; all forms are in tests/classes/test_markers.py.
@@ -105,15 +97,10 @@ def test_every_classifier_finds_the_markers(estimator: Any) -> None:
         assert model.score(X, y) == expected.score(X, Y)
 
 
-def test_integers_with_gaps_stay_integers() -> None:
-    for y in (given(TRUTH, None), FORMS[3][0], FORMS[5][0]):
-        assert LapRLSClassifier().fit(X, y).predict(X[:2]).dtype.kind == "i"
-
-
 def test_signs_are_classes() -> None:
     estimator = LapSVC()
     signs = np.where(TRUTH == 0, -1, 1)
-    caught = told(lambda: estimator.fit(X, signs))
+    caught = warned(lambda: estimator.fit(X, signs), *ABOUT_Y)
     assert [warning.category for warning in caught] == [NothingUnlabeledWarning]
     assert "-1 and 1 are all that y contains, so both are classes" in str(caught[0].message)
     assert caught[0].filename == __file__
@@ -154,7 +141,7 @@ def test_rejects_a_marker_of_the_wrong_type() -> None:
 @pytest.mark.parametrize("estimator", [*CLASSIFIERS, *REGRESSORS], ids=name_of)
 def test_warns_at_the_call_if_no_row_is_unlabelled(estimator: Any) -> None:
     y = TRUTH if hasattr(estimator, "unlabeled") else X.sum(axis=1)
-    caught = told(lambda: clone(estimator).fit(X, y))
+    caught = warned(lambda: clone(estimator).fit(X, y), *ABOUT_Y)
     assert [warning.category for warning in caught] == [NothingUnlabeledWarning]
     assert caught[0].filename == __file__
     assert "No row of y is unlabelled" in str(caught[0].message)
@@ -163,7 +150,7 @@ def test_warns_at_the_call_if_no_row_is_unlabelled(estimator: Any) -> None:
 def test_warns_about_a_few_unlabelled_rows_beside_one_large_class() -> None:
     y = np.array(["rest"] * N, dtype=object)
     y[:3], y[3:6] = NAMES[:3], None
-    caught = told(lambda: LapRLSClassifier().fit(X, y))
+    caught = warned(lambda: LapRLSClassifier().fit(X, y), *ABOUT_Y)
     assert [warning.category for warning in caught] == [UnlabeledMarkerWarning]
     assert caught[0].filename == __file__
     assert "pass unlabeled='rest'" in str(caught[0].message)
@@ -173,7 +160,7 @@ def test_warns_about_a_few_unlabelled_rows_beside_one_large_class() -> None:
 def test_score_on_labelled_rows_does_not_warn(estimator: Any) -> None:
     y, truth = (Y, TRUTH) if hasattr(estimator, "unlabeled") else (T, X.sum(axis=1))
     model = clone(estimator).fit(X, y)
-    assert told(lambda: model.score(X[~KNOWN], truth[~KNOWN])) == []
+    assert warned(lambda: model.score(X[~KNOWN], truth[~KNOWN]), *ABOUT_Y) == []
     with pytest.raises(NotFittedError):
         clone(estimator).score(X, y)
 
@@ -211,33 +198,18 @@ def test_score_reads_markers_like_fit() -> None:
 # ---- fitted models are kept --------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("y", [Y, [*given(NAMES, "")[:-1], None]])
-def test_markers_survive_saving(y: Any, tmp_path: Path) -> None:
-    model = LapRLSClassifier().fit(X, y)
-    save_model(Model(model), tmp_path / "m.lapwing")
-    restored = [pickle.loads(pickle.dumps(model)), load_model(tmp_path / "m.lapwing").pipeline]
-    for again in restored:
-        assert again.unlabeled == "auto"
-        assert again.unlabeled_ == model.unlabeled_
-        assert again.score(X, y) == model.score(X, y)
-    assert clone(model).unlabeled == "auto"
-    assert not hasattr(clone(model), "unlabeled_")
-
-
-def test_failed_fit_has_no_markers() -> None:
-    model = LapRLSClassifier().fit(X, Y)
-    with pytest.raises(ValueError, match="no label"):
-        model.fit(X, np.full(N, -1))
-    assert not hasattr(model, "unlabeled_")
-
-
 # ---- regressions -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("estimator", REGRESSORS, ids=name_of)
 def test_every_regressor_reads_missing_targets(estimator: Any) -> None:
     expected = clone(estimator).fit(X, T)
-    for y in (given(T, ""), pd.Series(given(T, pd.NA), dtype="Float64"), pl.Series(given(T, None))):
+    for y in (
+        given(T, ""),
+        pd.Series(given(T, pd.NA), dtype="Float64"),
+        pl.Series(given(T, None)),
+        np.ma.masked_array(X.sum(axis=1), mask=~KNOWN),
+    ):
         model = clone(estimator).fit(X, y)
         np.testing.assert_array_equal(model.labeled_, KNOWN)
         np.testing.assert_array_equal(model.transduction_, expected.transduction_)
@@ -252,21 +224,12 @@ def test_every_regressor_reads_missing_targets(estimator: Any) -> None:
 @pytest.mark.parametrize("values", [TRUTH, NAMES, TRUTH / 1.0], ids=["ints", "texts", "floats"])
 def test_masked_labels_are_unlabelled(values: Any) -> None:
     y, expected = np.ma.masked_array(values, mask=~KNOWN), given(values, None)
-    model, plain = LapRLSClassifier().fit(X, y), LapRLSClassifier().fit(X, expected)
+    points = np.ma.masked_array(X)  # with an empty mask
+    model, plain = LapRLSClassifier().fit(points, y), LapRLSClassifier().fit(X, expected)
     assert model.unlabeled_ == (None,)
     for name in ("labeled_", "classes_", "transduction_"):
         np.testing.assert_array_equal(getattr(model, name), getattr(plain, name))
     assert model.score(X, y) == plain.score(X, expected)
-
-
-def test_masked_targets_are_unlabelled() -> None:
-    y = np.ma.masked_array(X[:, 0], mask=~KNOWN)
-    np.testing.assert_array_equal(LapRLSRegressor().fit(X, y).labeled_, KNOWN)
-
-
-def test_empty_masks_are_ignored() -> None:
-    model = LapRLSClassifier().fit(np.ma.masked_array(X), np.ma.masked_array(Y))
-    assert model.unlabeled_ == (-1,)
 
 
 def test_rejects_masked_points_and_weights() -> None:
@@ -308,7 +271,7 @@ def test_warns_if_meta_estimators_make_a_class_of_the_marker(
     make: Callable[[], Any], y: Any
 ) -> None:
     meta = make()
-    caught = told(lambda: meta.fit(X, y))
+    caught = warned(lambda: meta.fit(X, y), *ABOUT_Y)
     assert len(meta.classes_) == 4
     assert caught
     assert NothingUnlabeledWarning in {warning.category for warning in caught}
@@ -320,7 +283,7 @@ def test_warns_if_meta_estimators_make_a_class_of_the_marker(
 @pytest.mark.parametrize("ensemble", [True, False])
 def test_warns_if_calibration_counts_the_marker(ensemble: bool) -> None:
     meta = CalibratedClassifierCV(LapRLSClassifier(), cv=2, ensemble=ensemble)
-    caught = told(lambda: meta.fit(X, Y))
+    caught = warned(lambda: meta.fit(X, Y), *ABOUT_Y)
     assert meta.classes_.tolist() == [-1, 0, 1, 2]
     messages = [str(warning.message) for warning in caught if warning.filename == __file__]
     message = (
@@ -335,7 +298,7 @@ def test_one_vs_rest_warning_advises_the_whole_fit() -> None:
     """Of one class against the rest, no class may be dropped: only the whole fit helps."""
     few = np.array(Y)
     few[np.flatnonzero(few != -1)[3:]] = -1
-    caught = told(lambda: OneVsRestClassifier(LapRLSClassifier()).fit(X, few))
+    caught = warned(lambda: OneVsRestClassifier(LapRLSClassifier()).fit(X, few), *ABOUT_Y)
     assert caught
     for warning in caught:
         message = str(warning.message)
@@ -378,9 +341,5 @@ def test_documentation_names_meta_estimators_and_warnings() -> None:
     text = (Path(__file__).parents[2] / "docs" / "guide" / "labels.md").read_text(encoding="utf-8")
     for meta in ("OneVsRest", "OneVsOne", "OutputCode", "Stacking", "Voting", "Bagging"):
         assert f"{meta}Classifier" in text
-    for category in (NothingUnlabeledWarning, UnlabeledMarkerWarning):
+    for category in ABOUT_Y:
         assert category.__name__ in text
-    for estimator in CLASSIFIERS:
-        doc = str(type(estimator).__doc__)
-        assert "unlabeled : 'auto', number, str, None or NaN, default='auto'" in doc
-        assert "unlabeled_ : tuple" in doc

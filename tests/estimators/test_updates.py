@@ -40,7 +40,6 @@ from lapwing.graphs.design import cover, design_of, most_informative, spectral_p
 from lapwing.model_selection import leave_one_out, sure_rows
 from lapwing.problem import value_order
 from lapwing.solvers.design import reduce_variance
-from lapwing.solvers.manifold.deformed import DeformedKernel
 from tests.helpers.data import first_labels, labeled_clusters, labeled_curve
 
 EXAMPLES: dict[str, Any] = {
@@ -215,21 +214,6 @@ def test_warns_if_a_new_class_differs_in_case_or_blanks(label: str) -> None:
     assert label in model.classes_
     model.add_labels(row, "Nebbiolo")  # warnings are errors
     model.add_labels(row, "Barolo")
-
-
-def test_all_updates_share_one_factorisation(monkeypatch: pytest.MonkeyPatch) -> None:
-    made = []
-    of = DeformedKernel.of.__func__
-    monkeypatch.setattr(
-        DeformedKernel, "of", classmethod(lambda cls, o: made.append(1) or of(cls, o))
-    )
-    X, y, truth = clusters()
-    model = LapSVC(updatable=True).fit(X, y)
-    for row in np.flatnonzero(y < 0)[:4]:
-        model.add_labels(row, truth[row])
-        model.suspicious_labels()
-        model.suggest(3)
-    assert made == [1]
 
 
 @pytest.mark.parametrize(

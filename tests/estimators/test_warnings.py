@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.base import clone, is_classifier
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import GridSearchCV
 
 import lapwing
 from lapwing import (
@@ -21,12 +19,14 @@ from lapwing import (
     KNNGraph,
     Landmarks,
     LapERLSClassifier,
+    LapERLSClassifierCV,
     LapERLSRegressor,
     LapESVC,
     LapESVR,
     LapRLSClassifier,
     LapRLSRegressor,
     LapSVC,
+    LapSVCCV,
     LapSVR,
 )
 from lapwing.estimators import diagnostics, input_checks
@@ -41,7 +41,8 @@ from lapwing.exceptions import (
 )
 from lapwing.solvers.base import Result, Settings, Status
 from tests.helpers.answers import scores
-from tests.helpers.data import labeled_clusters, labeled_curve
+from tests.helpers.data import data_for
+from tests.helpers.warned import texts
 
 CONSTANT = [
     LapSVC(gamma_A=1e20),
@@ -67,22 +68,13 @@ CONSTANT = [
 ]
 
 
-def data_for(estimator: Any) -> tuple[Any, Any]:
-    X, y, _ = labeled_clusters(3, n_labels=5) if is_classifier(estimator) else labeled_curve()
-    return X, y
-
-
 @pytest.mark.filterwarnings("ignore:.*:sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.filterwarnings("ignore::lapwing.exceptions.BalanceWarning")
 @pytest.mark.parametrize("estimator", CONSTANT, ids=str)
 def test_warns_once_about_a_null_solution(estimator: Any) -> None:
-    X, y = data_for(estimator)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        clone(estimator).fit(X, y)
-    told = [w for w in caught if issubclass(w.category, ConstantFitWarning | SingleClassWarning)]
-    assert len(told) == 1
-    assert "Usual causes: " in str(told[0].message)
+    X, y, _ = data_for(estimator, n_labels=5)
+    (told,) = texts(lambda: clone(estimator).fit(X, y), ConstantFitWarning, SingleClassWarning)
+    assert "Usual causes: " in told
 
 
 def test_every_estimator_has_a_null_solution() -> None:
@@ -98,22 +90,20 @@ def test_every_estimator_has_a_null_solution() -> None:
 @pytest.mark.parametrize("weight", [1e-12, 1e-100])
 @pytest.mark.parametrize("cls", [LapSVC, LapRLSClassifier, LapESVC, EigenfunctionClassifier])
 def test_warns_about_weights_near_0(cls: Any, weight: float) -> None:
-    X, y = data_for(cls())
+    X, y, _ = data_for(cls)
     with pytest.warns((ConstantFitWarning, SingleClassWarning), match="Usual causes"):
         cls().fit(X, y, sample_weight=np.full(len(y), weight))
 
 
 def test_warning_lists_the_weights_of_the_objective() -> None:
-    X, y = data_for(LapSVC())
-    with pytest.warns(ConstantFitWarning) as caught:
-        LapSVC(gamma_A=1e20).fit(X, y)
-    text = str(caught[0].message)
+    X, y, _ = data_for(LapSVC)
+    (text,) = texts(lambda: LapSVC(gamma_A=1e20).fit(X, y), ConstantFitWarning)
     assert text.startswith("Decision values vary by ")
     assert "too far apart (gamma_A=1e+20, gamma_I=1.0): use values closer to the def" in text
 
 
 def test_warns_if_only_the_function_is_constant() -> None:
-    X, y = data_for(LapESVC())
+    X, y, _ = data_for(LapESVC)
     with pytest.warns(ConstantFitWarning, match="What `predict` rests on, the values of f, vary"):
         model = LapESVC(C=1e-20).fit(X, y)
     assert np.ptp(scores(model, X), axis=0).max() < 1e-10
@@ -124,7 +114,7 @@ def test_warns_if_only_the_function_is_constant() -> None:
 @pytest.mark.parametrize("cls", [LapSVC, LapRLSClassifier])
 def test_does_not_warn_about_small_values_that_separate_classes(cls: Any, size: float) -> None:
     """Warnings are errors here."""
-    X, y = data_for(cls())
+    X, y, _ = data_for(cls)
     cls(gamma_A=size, gamma_I=size).fit(X, y)
 
 
@@ -139,55 +129,54 @@ def test_rejects_parameters_of_a_missing_graph_or_space() -> None:
     assert LapSVC(graph=KNNGraph()).set_params(graph__power=3, gamma_I=2.0).graph.power == 3
 
 
-def test_grid_search_over_the_default_graph_asks_for_an_object() -> None:
-    X, y = data_for(LapSVC())
-    search = GridSearchCV(LapSVC(), {"graph__n_neighbors": [4, 5]}, cv=2)
-    with pytest.raises(ValueError, match=r"Give an object first, e\.g\. LapSVC\(graph=KNNGraph"):
-        search.fit(X, y)
+COLUMNS = r"its 3 columns on its own for 72 points and .* Use LapERLSClassifier, which solves all"
+# How the message about the time of a fit begins and ends.
+SLOW: list[tuple[Any, str]] = [
+    (LapSVC(solver="pcg"), r"LapSVC .*LapERLSClassifier, .*stopping='stability'"),
+    (LapRLSRegressor(solver="pcg"), r"LapRLSRegressor .*LapERLSRegressor.*stopping="),
+    (LapSVR(), r"LapSVR .*LapERLSRegressor.* takes seconds\."),
+    (LapSVC(solver="pcg", stopping="stability"), r"LapERLSClassifier.* takes seconds\."),
+    (LapESVC(), rf"LapESVC solves each of {COLUMNS}"),
+    (LapESVC(space=Landmarks(9)), COLUMNS),
+    (LapESVC("linear"), rf"{COLUMNS}.* e\.g\. space=Landmarks\(300\)\."),
+    (LapESVR(), r"LapESVR solves its column for 72 points and .* Use LapERLSRegressor"),
+    (S3VC(), r"S3VC fits 3 pairs of 3 classes in rounds for 72 points .*multi_class='ovr' fits"),
+]
 
 
-@pytest.mark.parametrize(
-    ("estimator", "faster"),
-    [
-        (LapSVC(solver="pcg"), r"LapSVC .*LapERLSClassifier, .*stopping='stability'"),
-        (LapRLSRegressor(solver="pcg"), r"LapRLSRegressor .*LapERLSRegressor.*stopping="),
-        (LapSVR(), r"LapSVR .*LapERLSRegressor.* takes seconds\."),
-        (LapSVC(solver="pcg", stopping="stability"), r"LapERLSClassifier.* takes seconds\."),
-    ],
-    ids=["LapSVC", "LapRLSRegressor", "LapSVR", "stopped"],
-)
-def test_warns_before_a_long_fit(
-    estimator: Any, faster: str, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("estimator", "message"), SLOW, ids=str)
+def test_warns_about_long_fits_before_they_begin(
+    estimator: Any, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    X, y = data_for(estimator)
+    def begun(*args: Any, **kwargs: Any) -> Any:
+        raise AssertionError("the fit began")
+
+    X, y, _ = data_for(estimator, n_labels=5)
+    monkeypatch.setattr("lapwing.estimators.template.build_laplacian", begun)
+    monkeypatch.setattr("lapwing.estimators.s3vm.one_vs_one", begun)
     monkeypatch.setattr(input_checks, "LONG", 1e-9)
-    with pytest.warns(LongFitWarning, match=faster):
+    with pytest.warns(LongFitWarning, match=message), pytest.raises(AssertionError, match="began"):
         estimator.fit(X, y)
 
 
 @pytest.mark.parametrize(
-    ("estimator", "message"),
+    ("estimator", "n_factors"),
     [
-        (
-            LapESVC(),
-            r"LapESVC solves each of its 3 columns on its own for 72 points and .*\. Use Lap",
-        ),
-        (LapESVC(space=Landmarks(9)), r"its 3 columns .* Use LapERLSClassifier, which solves all"),
-        (LapESVC("linear"), r"its 3 columns .* e\.g\. space=Landmarks\(300\)\."),
-        (LapESVR(), r"LapESVR solves its column for 72 points and .* Use LapERLSRegressor"),
+        (LapSVCCV(graphs=[KNNGraph(5), KNNGraph(5, power=1)], gammas=["scale"]), 1 + 2 * 4),
+        (LapERLSClassifierCV(gammas=[0.1, 0.2], Cs=[1.0, 2.0]), 4),
     ],
-    ids=str,
+    ids=["manifold", "embedded"],
 )
-def test_warns_about_slow_columns_before_making_the_graph(
-    estimator: Any, message: str, monkeypatch: pytest.MonkeyPatch
+def test_warns_about_long_paths(
+    estimator: Any, n_factors: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def no_graph(*args: Any, **kwargs: Any) -> Any:
-        raise AssertionError("the graph was made")
-
-    X, y = data_for(estimator)
-    monkeypatch.setattr("lapwing.estimators.template.build_laplacian", no_graph)
-    monkeypatch.setattr(input_checks, "LONG", 1e-9)
-    with pytest.warns(LongFitWarning, match=message), pytest.raises(AssertionError, match="graph"):
+    X, y, _ = data_for(estimator, n_labels=5)
+    monkeypatch.setattr(input_checks, "LONG", 0.0)
+    message = (
+        rf"{type(estimator).__name__} factors {n_factors} matrices of 72 rows and will take about "
+        r"2 minutes or more\. Give it fewer settings, e\.g\. gammas="
+    )
+    with pytest.warns(LongFitWarning, match=message):
         estimator.fit(X, y)
 
 
@@ -200,7 +189,7 @@ def test_estimated_seconds_of_columns() -> None:
 
 
 def test_does_not_warn_about_short_fits(monkeypatch: pytest.MonkeyPatch) -> None:
-    X, y = data_for(LapSVC())
+    X, y, _ = data_for(LapSVC)
     LapSVC().fit(X, y)  # warnings are errors
     monkeypatch.setattr(input_checks, "LONG", 1e-9)
     LapSVC(solver="pcg", stopping="validation").fit(X, y)

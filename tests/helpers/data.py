@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.base import is_classifier
 
 Array = np.ndarray[Any, Any]
 UNLABELED = -1
@@ -135,3 +136,14 @@ def labeled_curve(
     rows = rng.choice(n, n_labels, replace=False)
     y[rows] = truth[rows] + noise * rng.standard_normal(n_labels)
     return Data(X, y, truth)
+
+
+def data_for(
+    estimator: Any, n_classes: int = 3, n: int = 72, n_labels: int | None = None, **options: Any
+) -> Data:
+    """Clusters for a classifier, a curve for a regression."""
+    estimator = estimator() if isinstance(estimator, type) else estimator
+    labels = {} if n_labels is None else {"n_labels": n_labels}
+    if is_classifier(estimator):
+        return labeled_clusters(n_classes, n, **labels, **options)
+    return labeled_curve(n, **labels, **options)
