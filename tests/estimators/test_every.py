@@ -11,6 +11,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone, is_classifier
@@ -328,6 +330,27 @@ def test_precomputed_kernel_equals_the_kernel(name: str) -> None:
     given.fit(K, y, sample_weight=weights)
     np.testing.assert_allclose(scores(given, new), f, atol=limit)
     assert given.transduction_.shape == (len(X),)
+
+
+NAMES = ["length", "width", "height"]
+FRAMES: dict[str, Callable[[np.ndarray], Any]] = {
+    "pandas": lambda X: pd.DataFrame(X, columns=NAMES, index=range(100, 100 + len(X))),
+    "polars": lambda X: pl.DataFrame(X, schema=NAMES),
+}
+
+
+@every()
+def test_frames_equal_arrays_with_names(name: str) -> None:
+    expected, X, y = fitted(EXAMPLES[name])
+    assert not hasattr(expected, "feature_names_in_")
+    for frame in FRAMES.values() if name == "LapSVC" else (FRAMES["pandas"],):
+        model = EXAMPLES[name].fit(frame(X), y)
+        assert model.feature_names_in_.tolist() == NAMES
+        EXAMPLES[name].check_same(model, expected, X, frame(X))
+        with pytest.raises(ValueError, match="feature names should match those that were passed"):
+            model.predict(frame(X)[NAMES[::-1]])
+        with pytest.warns(UserWarning, match="X does not have valid feature names"):
+            model.predict(X)
 
 
 # ---- values, not side effects ------------------------------------------------------------------

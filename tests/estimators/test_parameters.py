@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.base import is_classifier
 
 import lapwing
 from lapwing import (
@@ -28,7 +27,7 @@ from lapwing import (
 from lapwing.estimators.parameters import check_parameters
 from lapwing.losses import Hinge, TargetKind
 from lapwing.losses.registry import loss_names
-from tests.helpers.data import labeled_clusters, labeled_curve
+from tests.helpers.data import data_for
 
 EVERY = [getattr(lapwing, name) for name in lapwing.estimators.__all__]
 NUMBER, COUNT, FLAG = "a number > 0", "a whole number >= 1", "True or False."
@@ -120,14 +119,14 @@ def test_rejects_values_out_of_range(estimator: Any, name: str, wanted: str, val
             check_parameters(estimator(**{name: value}))
 
 
-def data_for(estimator: type) -> tuple[Any, Any]:
-    X, y, _ = labeled_clusters(2) if is_classifier(estimator()) else labeled_curve()
+def data_of(estimator: Any) -> tuple[Any, Any]:
+    X, y, _ = data_for(estimator, 2)
     return X, y
 
 
 @pytest.mark.parametrize("estimator", EVERY)
 def test_every_fit_rejects_invalid_parameters(estimator: Any) -> None:
-    X, y = data_for(estimator)
+    X, y = data_of(estimator)
 
     class Nonsense:
         def __repr__(self) -> str:
@@ -150,7 +149,14 @@ def test_accepts_numpy_numbers() -> None:
         max_iter=np.int32(100),
         fit_intercept=np.bool_(True),
     )
-    model.fit(*data_for(LapSVC))
+    model.fit(*data_of(LapSVC))
+
+
+@pytest.mark.parametrize("estimator", EVERY)
+def test_classes_have_no_attributes_of_other_families(estimator: Any) -> None:
+    """Parameters are attributes of objects only, and of those that have them."""
+    known = {name for name in dir(estimator) if not name.startswith("_")}
+    assert {name for name in known if not callable(getattr(estimator, name))} == set()
 
 
 @pytest.mark.parametrize("name", ["graph", "space"])
@@ -159,7 +165,7 @@ def test_rejects_objects_that_are_no_graph_or_space(estimator: Any, name: str) -
     """TypeError, with the class that was meant if it was given instead of an object."""
     if name not in estimator().get_params(deep=False):
         return
-    X, y = data_for(estimator)
+    X, y = data_of(estimator)
     given = {"gamma_I": 1.0} if "gamma_I" in estimator().get_params() else {}
     meant = {"graph": KNNGraph, "space": lapwing.Landmarks}[name]
     for value, message in (
@@ -194,4 +200,4 @@ def test_rejects_objects_that_are_no_graph_or_space(estimator: Any, name: str) -
 )
 def test_rejects_unknown_values(estimator: Any, kind: Any, message: str) -> None:
     with pytest.raises(kind, match=re.escape(message)):
-        estimator.fit(*data_for(type(estimator)))
+        estimator.fit(*data_of(type(estimator)))

@@ -35,7 +35,7 @@ from lapwing.graphs import AnchorLaplacian
 from lapwing.graphs.eigenfunctions import Eigenfunctions
 from lapwing.kernels import Kernel
 from lapwing.solvers.embedded.systems import DenseSystem, FeatureSystem
-from lapwing.solvers.manifold.deformed import DeformedKernel
+from lapwing.solvers.manifold import deformed
 from lapwing.spaces import mapped
 from tests.helpers.answers import scores
 from tests.helpers.counts import Counts
@@ -207,8 +207,8 @@ def test_landmarks_keep_their_factorisation(
 @pytest.mark.parametrize(
     ("estimator", "owner", "name", "calls"),
     [
-        (LapSVC(), DeformedKernel, "of", 1),
-        (LapSVC(), DeformedKernel, "_quadratic", 2),  # the labels of the fit, the others at once
+        (LapSVC(), deformed.DeformedKernel, "of", 1),
+        (LapSVC(), deformed, "_joined", 1),  # the columns of all other labels at once
         (LapERLSClassifier(), DenseSystem, "eliminate", 1),
         (LapERLSClassifier(space=Landmarks(20)), FeatureSystem, "eliminate", 1),
         (AnchorGraphClassifier(AnchorGraph(15)), AnchorLaplacian, "reduced", 1),

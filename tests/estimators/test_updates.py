@@ -65,10 +65,6 @@ def updatable(estimator: Any) -> Any:
     return clone(estimator).set_params(updatable=True)
 
 
-def data_for(estimator: Any) -> tuple[Any, Any, Any]:
-    return clusters() if is_classifier(estimator) else labeled_curve()
-
-
 def clusters() -> tuple[Any, Any, Any]:
     """60 points in three clusters, nine of them labelled."""
     X, _, truth = labeled_clusters(3, n_labels=3)
@@ -97,7 +93,7 @@ def check_same(found: Any, expected: Any, atol: float) -> None:
 @pytest.mark.filterwarnings("ignore::lapwing.exceptions.NoClassStructureWarning")
 @every_example
 def test_added_labels_equal_a_fit_to_all_labels(name: str) -> None:
-    X, y, truth = data_for(EXAMPLES[name])
+    X, y, truth = clusters() if is_classifier(EXAMPLES[name]) else labeled_curve()
     X[11] = X[10]
     weights = np.random.default_rng(0).uniform(0.5, 2, len(y))
     given = X.copy()
@@ -330,15 +326,6 @@ def test_suggestions_reduce_the_variance_of_the_graph_prior(observed: list[int])
     assert found.tolist() == by_inversion(Z, observed, 6, unsure, counts)
 
 
-def test_batch_without_labels_covers_the_graph() -> None:
-    rng = np.random.default_rng(0)
-    X = np.vstack([rng.normal(6 * k, 0.5, (30, 2)) for k in range(5)])
-    Z = prior_of(X, 15)
-    ones = np.ones(150)
-    found = most_informative(Z, np.empty(0, dtype=int), 5, ones, ones > 0, ones)
-    assert sorted(found // 30) == [0, 1, 2, 3, 4]
-
-
 def test_cover_suggests_rows_of_equal_uncertainty() -> None:
     X, y, _ = labeled_curve()
     model = LapSVR(updatable=True).fit(X, y)  # the mean of no Gaussian process
@@ -367,17 +354,6 @@ def test_suggests_neighbours_if_nothing_else_is_left() -> None:
     nothing = np.empty(0, dtype=int)
     found = most_informative(np.eye(3), nothing, 3, ones, ones > 0, ones, all_joined)
     assert sorted(found) == [0, 1, 2]
-
-
-@pytest.mark.filterwarnings("ignore::lapwing.exceptions.UnlabeledComponentWarning")
-def test_suggests_uncertain_rows_first() -> None:
-    """Two clusters with labels, and one between them that nobody has labelled."""
-    rng = np.random.default_rng(1)
-    X = np.vstack([rng.normal(c, 0.4, (30, 2)) for c in (0, 3, 6)])
-    y = np.full(90, -1)
-    y[[0, 1, 60, 61]] = [0, 0, 1, 1]
-    for estimator in (LapSVC(updatable=True), LapERLSClassifier(updatable=True)):
-        assert 30 <= estimator.fit(X, y).suggest()[0] < 60
 
 
 def test_suggestions_are_weighted_by_uncertainty() -> None:
