@@ -267,7 +267,8 @@ def _vertices(estimator: Any, points: Any) -> NDArray[np.intp]:
     affinity = getattr(estimator, "affinity_", None)
     if affinity is None or affinity.shape[0] == vertex.max() + 1:
         return vertex
-    given = isinstance(estimator.graph, AffinityGraph) or is_sparse(estimator.graph)
+    graph = getattr(estimator, "graph", None)
+    given = isinstance(graph, AffinityGraph) or is_sparse(graph)
     if given and affinity.shape[0] == points.shape[0]:
         return np.arange(points.shape[0])
     raise ValueError(

@@ -113,8 +113,7 @@ class _EmbeddedOnCluster(OnCluster):
 
     def _diagnose(self: Any, prepared: EmbeddedPrepared, solution: EmbeddedSolution) -> None:
         _warn_unlabeled_components(prepared)
-        if prepared.eigenpairs is not None and not self._is_constant(prepared, solution):
-            self._warn_smoothed_away(prepared, prepared.eigenpairs)
+        self._warn_smoothed_away(prepared, solution)
 
     def _is_constant(self: Any, prepared: EmbeddedPrepared, solution: Any) -> bool:
         problem, values = prepared.problem, cast("RowBlocks", solution.values)

@@ -120,7 +120,7 @@ class SemiSupervisedClassifier(PartlyLabeledMixin, SemiSupervisedEstimator[P, S]
             self._class_weights(labels),
             labels.classes,
             labels.unlabeled,
-            read_prior(self.class_prior, labels.codes, labels.classes),
+            read_prior(self._parameter("class_prior"), labels.codes, labels.classes),
             labels.warning,
             check_classes,
         )
@@ -135,7 +135,7 @@ class SemiSupervisedClassifier(PartlyLabeledMixin, SemiSupervisedEstimator[P, S]
             self.class_prior_ = targets.class_prior
 
     def _refined(self, X: PointData, prepared: P, solution: S) -> Solution:
-        if self.refine is None:
+        if self._parameter("refine") is None:
             return solution
         values = of_rows(X, prepared.problem, solution)
         prior = prepared.targets.class_prior
@@ -154,15 +154,13 @@ class SemiSupervisedClassifier(PartlyLabeledMixin, SemiSupervisedEstimator[P, S]
 
     def _class_weights(self, labels: ClassLabels) -> Array:
         """Return the factors of the sample weights of all rows."""
-        weights = np.ones(len(labels.codes))
-        if self.class_weight is None:
+        weights, given = np.ones(len(labels.codes)), self._parameter("class_weight")
+        if given is None:
             return weights
         known = labels.codes[labels.labeled]
-        if isinstance(self.class_weight, dict):
-            check_class_weights(self.class_weight, labels.classes)
-        of_class = compute_class_weight(
-            self.class_weight, classes=labels.classes, y=labels.classes[known]
-        )
+        if isinstance(given, dict):
+            check_class_weights(given, labels.classes)
+        of_class = compute_class_weight(given, classes=labels.classes, y=labels.classes[known])
         weights[labels.labeled] = of_class[known]
         return weights
 

@@ -12,6 +12,7 @@ from lapwing._arrays import Array
 from lapwing._host.warn import warn
 from lapwing.classes.markers import plain
 from lapwing.estimators.input_checks import LISTED
+from lapwing.estimators.prepared import Prepared
 from lapwing.exceptions import (
     BalanceWarning,
     ClassPriorWarning,
@@ -252,24 +253,20 @@ def warn_drowned_labels(mu: float, norm: float, weight: float) -> bool:
 
 
 def warn_smoothed_away(
-    mu: float, lam: float, eigenvalues: Array, n_components: int, weight: float, n_classes: int
+    prepared: Prepared[Any, Laplacian], pairs: Eigenpairs, mu: float, lam: float
 ) -> None:
-    """Warn if the graph term makes virtual labels constant on each component.
+    """Warn if the graph term makes virtual labels of classes constant on each component.
 
-    With a single component all predictions are one class, see `warn_single_class`.
-
-    Parameters
-    ----------
-    mu, lam : float
-    eigenvalues : ndarray of shape (r,)
-        Eigenvalues of mu L^p, ascending; the zeros of the components first.
-    n_components : int
-        Connected components of the graph.
-    weight : float
-        Mean of Lambda over all points.
-    n_classes : int
+    With a single component all predictions are one class, see `warn_single_class`. With as many
+    components as classes, constants may be right.
     """
-    if float((weight / (weight + eigenvalues[n_components:])).sum()) >= _LEAST_FREEDOM:
+    problem, n_components = prepared.problem, pairs.n_components
+    n_classes = max(2, problem.targets.shape[1])
+    if n_components >= n_classes:
+        return
+    weight = lam * float(problem.weights.sum()) / problem.n_points
+    roughness = mu * pairs.values[n_components:] ** prepared.laplacian.power
+    if float((weight / (weight + roughness)).sum()) >= _LEAST_FREEDOM:
         return
     warn(
         f"mu={mu:g} is so large compared to lam={lam:g} that virtual labels are constant on each "

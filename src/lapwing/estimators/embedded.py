@@ -454,8 +454,13 @@ class EmbeddedEstimator(
                 self.tol,
             )
         diagnostics.warn_unlabeled_components(prepared.laplacian, prepared.problem)
-        if prepared.eigenpairs is not None and not self._is_constant(prepared, solution):
-            self._warn_smoothed_away(prepared, prepared.eigenpairs)
+        self._warn_smoothed_away(prepared, solution)
+
+    def _warn_smoothed_away(self, prepared: EmbeddedPrepared, solution: EmbeddedSolution) -> None:
+        """Warn if mu is so large that virtual labels are only means of the labels."""
+        pairs = prepared.eigenpairs
+        if not (self._regression or pairs is None or self._is_constant(prepared, solution)):
+            diagnostics.warn_smoothed_away(prepared, pairs, float(self.mu), float(self.lam))
 
     def _is_constant(self, prepared: EmbeddedPrepared, solution: EmbeddedSolution) -> bool:
         """Return whether predictions are constant, for which there are other warnings."""
@@ -464,13 +469,3 @@ class EmbeddedEstimator(
         return single or diagnostics.hardly_vary(
             values, problem.targets, regression=self._regression
         )
-
-    def _warn_smoothed_away(self, prepared: EmbeddedPrepared, pairs: Eigenpairs) -> None:
-        """Warn if mu is so large that virtual labels are only means of the labels."""
-        lam, mu, problem = float(self.lam), float(self.mu), prepared.problem
-        n_classes = max(2, problem.targets.shape[1])
-        if self._regression or pairs.n_components >= n_classes:
-            return
-        weight = lam * float(problem.weights.sum()) / problem.n_points
-        roughness = mu * pairs.values**prepared.laplacian.power
-        diagnostics.warn_smoothed_away(mu, lam, roughness, pairs.n_components, weight, n_classes)

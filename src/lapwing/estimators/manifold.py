@@ -242,11 +242,11 @@ class ManifoldEstimator(
         return bool(self.gamma_I > 0)
 
     def _check_combination(self, *, validation_data: object = None) -> None:
-        check_solver(self.solver, self._loss(), early_stopping=self.stopping is not None)
+        check_solver(self.solver, self._loss(), early_stopping=self._given_stopping is not None)
         if validation_data is not None and not self._validates():
             raise ValueError(
                 f"validation_data is only used with stopping='validation' or 'mixed', "
-                f"not {self.stopping!r}."
+                f"not {self._given_stopping!r}."
             )
 
     def _prepare(
@@ -272,23 +272,24 @@ class ManifoldEstimator(
         return self._has_kernel("linear") and primal and smooth and graph_reads_rows(self.graph)
 
     @property
-    def _tolerance(self) -> float:
-        return _TOL if self.tol is None else float(self.tol)
+    def _settings(self) -> ManifoldSettings:
+        return ManifoldSettings(_TOL if self.tol is None else float(self.tol), self.max_iter)
 
     @property
-    def _settings(self) -> ManifoldSettings:
-        return ManifoldSettings(tol=self._tolerance, max_iter=self.max_iter)
+    def _given_stopping(self) -> str | None:
+        rule: str | None = self._parameter("stopping")
+        return rule
 
     def _stopping(self, choice: SolverChoice, problem: Problem) -> str | None:
         """Return the rule of early stopping for the chosen solver."""
         # A given tolerance asks for the optimum, and without unlabelled points there are no
         # predictions whose stability could be checked.
-        asked: str | None = self.stopping
+        asked = self._given_stopping
         settled = asked is not None or self.tol is not None or problem.labeled.all()
         return asked if settled else choice.stopping
 
     def _validates(self) -> bool:
-        return self.stopping in ("validation", "mixed")
+        return self._given_stopping in ("validation", "mixed")
 
     def _forecast(self, problem: Problem) -> None:
         """Warn before a long fit, with its time and a faster alternative."""
@@ -369,7 +370,9 @@ class ManifoldEstimator(
             objective, validation = hold_out(
                 objective, self.validation_fraction, self.random_state, regression=self._regression
             )
-        choice = choose_solver(self.solver, objective, early_stopping=self.stopping is not None)
+        choice = choose_solver(
+            self.solver, objective, early_stopping=self._given_stopping is not None
+        )
         stopping = self._stopping(choice, prepared.problem)
         solver = SOLVERS[choice.solver]
         settings = replace(
@@ -389,7 +392,7 @@ class ManifoldEstimator(
                 return tick(lambda: _function(objective.space, known()).attributes)
 
             result = solver.solve(objective, replace(settings, on_iteration=on_iteration))
-        automatic = stopping if self.stopping is None else None  # early stopping by default
+        automatic = stopping if self._given_stopping is None else None  # early stopping by default
         choice = choice._replace(stopping=automatic)
         return ManifoldSolution.of(prepared, objective, result, choice, settings.columns)
 
@@ -452,7 +455,7 @@ class ManifoldEstimator(
 
     def _refits(self, prepared: ManifoldPrepared) -> Refits[ManifoldPrepared, ManifoldSolution]:
         objective = self._objective(prepared)
-        early = self.stopping is not None
+        early = self._given_stopping is not None
         solver = choose_solver(self.solver, objective, early_stopping=early).solver
         if early or SOLVERS[solver].stops_early:
             return super()._refits(prepared)

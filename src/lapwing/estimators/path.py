@@ -148,17 +148,6 @@ class PathSolution(Solution):
     prepared: Prepared[Any, Any]
     solution: Solution
 
-    @classmethod
-    def of(
-        cls,
-        solution: Solution,
-        choice: GridChoice,
-        estimator: SemiSupervisedEstimator[Any, Any],
-        prepared: Prepared[Any, Any],
-    ) -> PathSolution:
-        """Make the solution of an estimator from that of the plain one."""
-        return cls(solution.function, solution.values, choice, estimator, prepared, solution)
-
     def refits(self) -> Refits[Any, Any]:
         """Make refits of the plain estimator, which keep the chosen setting."""
         return self.estimator._refits(self.prepared)
@@ -289,7 +278,8 @@ class PathEstimator(KernelParameters, Updatable[PathPrepared, PathSolution], Gen
         chosen = self._of_setting(prepared, params)
         estimator = self._estimator(**params)
         choice = GridChoice(dict(params), score, results)
-        return PathSolution.of(estimator._solve(chosen, progress), choice, estimator, chosen)
+        found = estimator._solve(chosen, progress)
+        return PathSolution(found.function, found.values, choice, estimator, chosen, found)
 
     def _first_solution(
         self, X: PointData, prepared: PathPrepared, progress: Stages, **options: Any
@@ -305,7 +295,9 @@ class PathEstimator(KernelParameters, Updatable[PathPrepared, PathSolution], Gen
 
     def _updated(self, refits: Refits[Any, Any], solution: Solution) -> PathSolution:
         choice = GridChoice(self.best_params_, self.best_score_, self.cv_results_)
-        return PathSolution.of(solution, choice, refits.estimator, refits.prepared)
+        return PathSolution(
+            solution.function, solution.values, choice, refits.estimator, refits.prepared, solution
+        )
 
     def _warn_long(self, seconds: float, n_factors: int, size: int) -> None:
         input_checks.warn_long(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import copy
 from dataclasses import replace
 from numbers import Real
@@ -199,15 +200,13 @@ class SemiSupervisedRegressor(SeveralTargets, SemiSupervisedEstimator[P, S]):
         function: FittedFunction = replace(plain, **known)
 
         def ends(points: PointData) -> Array:
-            found = np.empty((points.shape[0], 2))
-            # One value per left-out fit: those of all rows together may not fit into memory.
-            for rows, block in blocks_of(points, found.itemsize * len(residuals)):
-                values = function(block)
-                found[rows, 0] = -np.partition(residuals - values, place - 1, axis=1)[:, place - 1]
-                found[rows, 1] = np.partition(values + residuals, place - 1, axis=1)[:, place - 1]
-            return np.sort(found, axis=1)  # the ends cross for very small coverages
+            values = function(points)
+            low = -np.partition(residuals - values, place - 1, axis=1)[:, place - 1]
+            high = np.partition(values + residuals, place - 1, axis=1)[:, place - 1]
+            return np.sort(np.column_stack([low, high]), axis=1)  # cross for tiny coverages
 
-        return evaluate(ends, self._read_points(X, reset=False))
+        # One value per left-out fit: those of all rows together may not fit into memory.
+        return _in_blocks(ends, self._read_points(X, reset=False), 2, 8 * len(residuals))
 
     def _left_out_errors(self, coverage: float) -> tuple[Array, int]:
         """Return the absolute leave-one-out errors, and the rank for the intervals, from 1 on."""
@@ -277,12 +276,26 @@ class GaussianRegressor(Updatable[P, S], SemiSupervisedRegressor[P, S]):
             return values
         refits = self._kept_state("predict(..., return_std=True)").refits
 
-        def variances(points: PointData) -> Array:
-            found = np.empty((points.shape[0], 1))
-            # Per row: products with all points of the fit, and the solution of a system.
-            row_bytes = 4 * found.itemsize * refits.prepared.problem.n_points
-            for rows, block in blocks_of(points, row_bytes):
-                found[rows, 0] = refits.posterior(block).variance
-            return found
+        # Per row: products with all points of the fit, and the solution of a system.
+        row_bytes = 32 * refits.prepared.problem.n_points
+        variances = _in_blocks(
+            lambda points: refits.posterior(points).variance[:, None],
+            self._read_points(X, reset=False),
+            1,
+            row_bytes,
+        )
+        return values, np.sqrt(variances)[:, 0]
 
-        return values, np.sqrt(evaluate(variances, self._read_points(X, reset=False)))[:, 0]
+
+def _in_blocks(
+    function: Callable[[PointData], Array], X: PointData, n_columns: int, row_bytes: int
+) -> Array:
+    """Evaluate a function (n, n_columns) that takes so much memory for each row."""
+
+    def values(points: PointData) -> Array:
+        found = np.empty((points.shape[0], n_columns))
+        for rows, block in blocks_of(points, row_bytes):
+            found[rows] = function(block)
+        return found
+
+    return evaluate(values, X)

@@ -19,7 +19,6 @@ from functools import partial
 from typing import Any, ClassVar, Generic
 
 import numpy as np
-from joblib import Memory
 from numpy.typing import ArrayLike
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import Tags, _safe_indexing
@@ -29,7 +28,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from lapwing._arrays import Array, RandomSource, is_sparse
+from lapwing._arrays import Array, is_sparse
 from lapwing._features import read_features, reading_features
 from lapwing._host.threads import single_blas_thread
 from lapwing._parameters import Parametrized, Rule
@@ -44,7 +43,6 @@ from lapwing._rows import (
     rows_of,
 )
 from lapwing.classes.decoding import predict_codes
-from lapwing.classes.volumes import PriorLike
 from lapwing.estimators import diagnostics, input_checks
 from lapwing.estimators.parameters import check_parameters
 from lapwing.estimators.prepared import (
@@ -183,17 +181,6 @@ class SemiSupervisedEstimator(CallbackSupportMixin, Parametrized, Generic[P, S])
     # Rules of parameters that differ from those of other families.
     _rules: ClassVar[Mapping[str, Rule]] = {}
     intercept_: Array
-    # Parameters of some families, which the others do not use.
-    kernel: Any = None
-    graph: Any = None
-    stopping: str | None = None
-    validation_fraction: float | None = None
-    class_weight: Mapping[Any, float] | str | None = None
-    class_prior: PriorLike = None
-    refine: str | None = None
-    warm_start: bool = False
-    random_state: RandomSource = None
-    memory: Memory | str | None = None
 
     @with_callbacks
     def fit(self, X: PointsLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Any:
@@ -225,7 +212,7 @@ class SemiSupervisedEstimator(CallbackSupportMixin, Parametrized, Generic[P, S])
         check_parameters(self)
         self._check_combination(**options)
         previous = self._forget()
-        if self.warm_start:
+        if self._parameter("warm_start"):
             options["previous"] = previous
         points, targets = self._begin(X, y)
         graph = self._graph()
@@ -372,7 +359,7 @@ class SemiSupervisedEstimator(CallbackSupportMixin, Parametrized, Generic[P, S])
 
     def _graph_of_fit(self) -> Any:
         """Return the graph that was given or chosen; None for the default graph."""
-        return self.graph
+        return self._parameter("graph")
 
     def _default_graph(self, X: PointData) -> GraphRecipe:
         """Return the graph to use if none is given."""
@@ -415,7 +402,7 @@ class SemiSupervisedEstimator(CallbackSupportMixin, Parametrized, Generic[P, S])
                 f"kernel='precomputed' takes the kernel matrix as X, square, not {X.shape}."
             )
         if graph.wanted and not graph.of_rows:
-            without = ", or set gamma_I=0" if "gamma_I" in self.get_params(deep=False) else ""
+            without = "" if self._parameter("gamma_I") is None else ", or set gamma_I=0"
             raise ValueError(
                 "kernel='precomputed' leaves no points to build a graph from: pass the graph as "
                 f"graph=AffinityGraph(affinity) or a sparse matrix{without}."
@@ -437,7 +424,7 @@ class SemiSupervisedEstimator(CallbackSupportMixin, Parametrized, Generic[P, S])
             recipe,
             problem.X,
             problem.X.dtype,
-            memory=self.memory,
+            memory=self._parameter("memory"),
             regression=self._regression,
         )
 
@@ -510,7 +497,12 @@ class SemiSupervisedEstimator(CallbackSupportMixin, Parametrized, Generic[P, S])
         return self._has_kernel("precomputed")
 
     def _has_kernel(self, name: str) -> bool:
-        return isinstance(self.kernel, str) and self.kernel == name  # may be a function
+        kernel = self._parameter("kernel")  # may be a function
+        return isinstance(kernel, str) and kernel == name
+
+    def _parameter(self, name: str) -> Any:
+        """Return a parameter; None if the estimator does not have it."""
+        return self.get_params(deep=False).get(name)
 
 
 def of_rows(X: PointsLike, problem: Problem, solution: Solution) -> Array:
