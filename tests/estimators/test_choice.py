@@ -119,55 +119,45 @@ def embedding(n: int, space: str, *, few: bool) -> EmbeddedObjective:
     return EmbeddedObjective(made, *parts, *basis)
 
 
-@pytest.mark.parametrize(
-    ("space", "few", "n", "squared", "insensitive"),
-    [
-        ("full", True, 60, ("matrix", False), ("matrix", False)),
-        ("full", False, 60, ("matrix", False), ("matrix", False)),
-        ("wide", True, 60, ("matrix", False), ("matrix", False)),
-        ("landmarks", True, 60, ("features", False), ("features", True)),
-        ("linear", True, 60, ("features", False), ("features", True)),
-        ("landmarks", False, 60, ("matrix", True), ("matrix", True)),
-        ("landmarks", False, 101, ("operator", True), ("matrix", True)),
-        ("linear", False, 101, ("operator", True), ("matrix", True)),
-    ],
-)
+POINTS, RATIO = "_OPERATOR_POINTS", "_OPERATOR_RATIO"
+MATRIX, HELD = ("matrix", False), ("matrix", True)
+# (space, few eigenvectors, limits on 60 points, choice for the squared and the insensitive loss)
+SYSTEMS: list[tuple[str, bool, dict[str, Any], tuple[str, bool], tuple[str, bool]]] = [
+    ("full", True, {}, MATRIX, MATRIX),
+    ("full", False, {}, MATRIX, MATRIX),
+    ("wide", True, {}, MATRIX, MATRIX),
+    ("landmarks", True, {}, ("features", False), ("features", True)),
+    ("linear", True, {}, ("features", False), ("features", True)),
+    ("landmarks", False, {}, HELD, HELD),
+    ("linear", False, {POINTS: 59}, ("operator", True), HELD),
+    ("landmarks", False, {POINTS: 60}, HELD, HELD),  # not more than that
+    ("landmarks", False, {POINTS: 59}, ("operator", True), HELD),
+    ("landmarks", False, {POINTS: 0, RATIO: 3}, HELD, HELD),  # 3 x 20 landmarks
+    ("landmarks", False, {POINTS: 0}, ("operator", True), HELD),
+]
+
+
+@pytest.mark.parametrize(("space", "few", "limits", "squared", "insensitive"), SYSTEMS)
 def test_choice_of_embedded_systems(
     monkeypatch: pytest.MonkeyPatch,
     space: str,
     few: bool,
-    n: int,
+    limits: dict[str, Any],
     squared: tuple[str, bool],
     insensitive: tuple[str, bool],
 ) -> None:
     """A matrix where coordinates are no fewer; features that are passed over often are held."""
-    monkeypatch.setattr(choice, "_OPERATOR_POINTS", 100)
-    problem = embedding(n, space, few=few)
+    for limit, value in limits.items():
+        monkeypatch.setattr(choice, limit, value)
+    problem = embedding(60, space, few=few)
     for loss, expected in ((SQUARED, squared), (INSENSITIVE, insensitive)):
         found = choice.choose_embedding(replace(problem, loss=loss))
         assert (found.solver, found.stored) == expected
         assert (loss.name, found.solver) in EMBEDDED_METHODS
         assert found.reason
-
-
-@pytest.mark.parametrize(
-    ("limits", "solver"),
-    [
-        ({}, "matrix"),
-        ({"_OPERATOR_POINTS": 60}, "matrix"),  # not more than that
-        ({"_OPERATOR_POINTS": 59}, "operator"),
-        ({"_OPERATOR_POINTS": 0, "_OPERATOR_RATIO": 3}, "matrix"),  # 3 x 20 landmarks
-        ({"_OPERATOR_POINTS": 0}, "operator"),
-        ({"_MATRIX_POINTS": {"squared": 59}}, "operator"),  # too many for a matrix at all
-    ],
-)
-def test_number_of_points_for_conjugate_gradient(
-    monkeypatch: pytest.MonkeyPatch, limits: dict[str, Any], solver: str
-) -> None:
-    for name, value in limits.items():
-        monkeypatch.setattr(choice, name, value)
-    problem = embedding(60, "landmarks", few=False)
-    assert choice.choose_embedding(problem).solver == solver
+    if found.solver == "matrix" and found.stored:  # too many points for a matrix at all
+        monkeypatch.setattr(choice, "_MATRIX_POINTS", {"squared": 59})
+        assert choice.choose_embedding(replace(problem, loss=SQUARED)).solver == "operator"
 
 
 def test_choice_of_embedding_is_logged(caplog: pytest.LogCaptureFixture) -> None:

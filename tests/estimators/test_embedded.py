@@ -15,9 +15,8 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
-from sklearn.base import clone, is_classifier
+from sklearn.base import clone
 from sklearn.datasets import make_blobs
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 
 from lapwing import (
@@ -97,26 +96,15 @@ def objective(model: Any, X: Any, y: Any) -> np.ndarray:
 @every_example
 def test_attributes(name: str) -> None:
     model, X, y = fitted(EXAMPLES[name])
-    n, c = len(X), coded_targets(model, y).shape[1]
-    assert model.virtual_labels_.shape == (n, c)
-    assert model.objective_.shape == model.optimality_.shape == model.intercept_.shape == (c,)
+    assert model.virtual_labels_.shape == (len(X), coded_targets(model, y).shape[1])
+    assert np.abs(scores(model, X) - model.virtual_labels_).max() > 1e-3
     assert model.optimality_.max() <= model.tol
     assert model.status_ == "converged"
-    assert 1 <= model.n_iter_ <= model.max_iter
-    assert model.affinity_.shape == (n, n)
     if model.n_eigenvectors is None:
         assert not hasattr(model, "eigenvalues_")
     else:
-        assert model.eigenvalues_.shape == (min(eigenvectors_of(model), n),)
+        assert model.eigenvalues_.shape == (min(eigenvectors_of(model), len(X)),)
         assert (np.diff(model.eigenvalues_) >= 0).all()
-    if isinstance(model.space, Linear) or model.kernel == "linear":
-        assert model.coef_.shape == (c, 3)
-        assert not hasattr(model, "alpha_")
-    else:
-        assert model.alpha_.shape == (len(model.X_fit_), c)
-        assert not hasattr(model, "coef_")
-    if not model.fit_intercept:
-        np.testing.assert_array_equal(model.intercept_, 0)
 
 
 @every_example
@@ -143,24 +131,6 @@ def test_the_objective_is_that_of_the_answers_and_no_others_are_better(name: str
             step = basis @ rng.standard_normal((basis.shape[1], g.shape[1]))
             model.virtual_labels_ = g + scale * step
             assert (objective(model, *data) >= least * (1 - 1e-9)).all()
-
-
-@every_example
-def test_predictions_are_the_kernel_functions_and_not_the_transformed_kernels(name: str) -> None:
-    """Errata E5: f = K alpha + b on the training points too; g is the transductive answer."""
-    model, X, _ = fitted(EXAMPLES[name])
-    if hasattr(model, "coef_"):
-        f = X @ model.coef_.T + model.intercept_
-    else:
-        f = rbf_kernel(X, model.X_fit_, gamma=model.kernel_.gamma) @ model.alpha_ + model.intercept_
-    np.testing.assert_allclose(scores(model, X), f, atol=1e-8)
-    g = model.virtual_labels_
-    assert np.abs(f - g).max() > 1e-3
-    if is_classifier(model):
-        codes = g.argmax(axis=1) if g.shape[1] > 1 else (g[:, 0] >= 0).astype(int)
-        np.testing.assert_array_equal(model.transduction_, model.classes_[codes])
-    else:
-        np.testing.assert_array_equal(model.transduction_, g[:, 0])
 
 
 # ---- relations between methods -----------------------------------------------------------------
@@ -309,17 +279,6 @@ def test_a_tube_wider_than_the_virtual_labels(cls: type) -> None:
     assert any("alpha_ is 0. Use a smaller epsilon" in text for text in told)
     assert np.ptp(scores(model, X), axis=0).max() == 0
     assert len(model.alpha_) == 1
-
-
-@pytest.mark.filterwarnings("ignore::lapwing.exceptions.SingleClassWarning")
-def test_too_few_iterations_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    X, y, _ = clusters()
-    with pytest.warns(ConvergenceWarning, match=r"solver='interior point' stopped \(not conv"):
-        model = LapESVC(epsilon=0.1, max_iter=1, tol=1e-15).fit(X, y)
-    assert model.status_ == "not converged"
-    monkeypatch.setitem(choice._MATRIX_POINTS, "squared", 10)
-    with pytest.warns(ConvergenceWarning, match="solver='conjugate gradient' stopped"):
-        LapERLSClassifier(n_eigenvectors=None, max_iter=1).fit(X, y)
 
 
 def test_one_class_from_predict_is_reported_where_the_virtual_labels_are_right() -> None:

@@ -25,6 +25,7 @@ from lapwing import (
     KNNGraph,
     Landmarks,
     LapERLSClassifier,
+    LapESVC,
     LapRLSClassifier,
     LapRLSRegressor,
     LapSVC,
@@ -32,7 +33,7 @@ from lapwing import (
     exceptions,
 )
 from lapwing._features import refuse_gaps
-from lapwing.estimators import diagnostics, input_checks
+from lapwing.estimators import choice, diagnostics, input_checks
 from lapwing.estimators.input_checks import check_kernel_matrix
 from lapwing.exceptions import (
     FeatureScaleWarning,
@@ -63,7 +64,7 @@ READERS = [LapSVC, LapSVR]
 
 
 def labels(estimator: type) -> np.ndarray:
-    return Y if estimator in CLASSIFIERS else T
+    return T if estimator in REGRESSORS else Y
 
 
 def with_value(A: Any, value: float) -> np.ndarray:
@@ -529,24 +530,39 @@ def test_rows_that_count_as_outlying() -> None:
     assert told_of(np.full((50, 3), 0.1)) == ""
 
 
-@pytest.mark.parametrize(
-    "estimator",
-    [
-        LapSVC(solver="pcg", max_iter=1),
-        LapSVC(solver="newton", max_iter=1, gamma_A=1e-2, gamma_I=1e-2),
-        LapSVC(solver="dual", max_iter=1, gamma_A=1e-2, gamma_I=1e-2),
-        LapRLSClassifier(solver="pcg", max_iter=1),
-        LapRLSRegressor(solver="pcg", max_iter=1),
-    ],
-    ids=repr,
-)
-def test_warns_if_not_converged(estimator: Any) -> None:
-    text = the_only(lambda: estimator.fit(X, labels(type(estimator))), ConvergenceWarning)
-    assert f"solver={estimator.solver!r} did not converge in 1 iterations: the relative opt" in text
-    assert "tol=1e-08. Raise max_iter or tol, or use a larger gamma_A" in text
-    assert ("stopping='stability'" in text) == (estimator.solver == "pcg")
+SMALL = {"gamma_A": 1e-2, "gamma_I": 1e-2}
+UNCONVERGED: list[tuple[Any, str]] = [
+    *(
+        (
+            estimator.set_params(max_iter=1),
+            rf"solver='{estimator.solver}' did not converge in 1 iterations: the relative opt.*"
+            r"tol=1e-08\. Raise max_iter or tol, or use a larger gamma_A \(better conditioned\)"
+            + (r"; stop by .*stopping='stability'" if estimator.solver == "pcg" else r"\.$"),
+        )
+        for estimator in (
+            *(LapSVC(solver="pcg"), LapRLSClassifier(solver="pcg"), LapRLSRegressor(solver="pcg")),
+            *(LapSVC(solver="newton", **SMALL), LapSVC(solver="dual", **SMALL)),
+        )
+    ),
+    (S3VC(max_iter=1), r"L-BFGS did not converge in .* iterations.*tol"),
+    (LapESVC(epsilon=0.1, max_iter=1, tol=1e-15), r"'interior point' stopped \(not converged\)"),
+    (
+        LapERLSClassifier(n_eigenvectors=None, space=Landmarks(15), max_iter=1),
+        r"solver='conjugate gradient' stopped",
+    ),
+]
+
+
+@pytest.mark.filterwarnings("ignore::lapwing.exceptions.SingleClassWarning")
+@pytest.mark.parametrize(("estimator", "message"), UNCONVERGED)
+def test_warns_if_not_converged(
+    estimator: Any, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(choice._MATRIX_POINTS, "squared", 10)
+    with pytest.warns(ConvergenceWarning, match=message) as caught:
+        estimator.fit(X, labels(type(estimator)))
+    assert caught[0].filename == __file__
     assert estimator.status_ == "not converged"
-    assert estimator.n_iter_ == 1
 
 
 @pytest.mark.parametrize("estimator", [LapSVC(loss="hinge"), LapSVR(epsilon=0.01)], ids=repr)

@@ -20,7 +20,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.metrics.pairwise import rbf_kernel
 
 import lapwing
-from lapwing import S3VC, BalancedGraphClassifier, EigenfunctionClassifier, Landmarks
+from lapwing import S3VC, BalancedGraphClassifier, EigenfunctionClassifier, Landmarks, Linear
 from lapwing.classes.decoding import of_each_class
 from lapwing.estimators.path import PathEstimator
 from lapwing.estimators.template import is_fitted_name
@@ -86,18 +86,40 @@ def test_answers_agree_with_each_other(name: str) -> None:
     assert model.intercept_.shape in ((c,), (1,)) or hasattr(model, "pairs_")
     assert np.shape(model.objective_) in (model.intercept_.shape, ())  # of a partition
     np.testing.assert_array_equal(model.labeled_, labeled_rows(y))
-    np.testing.assert_array_equal(model.transduction_.shape, n)
+    assert model.transduction_.shape == (n,)
     assert model.score(X, y) > 0.5
     # Virtual labels are the answer to the rows of the fit, where there are any.
     f = getattr(model, "virtual_labels_", scores(model, X))
     if not is_classifier(model):
         np.testing.assert_allclose(model.transduction_, f[:, 0], atol=1e-9)
         return
-    f = np.sort(of_each_class(f), axis=1)
-    sure = f[:, -1] - f[:, -2] > 1e-9
+    f = of_each_class(f)
+    ordered = np.sort(f, axis=1)
+    sure = ordered[:, -1] - ordered[:, -2] > 1e-9
     assert sure.sum() > 50
-    codes = of_each_class(getattr(model, "virtual_labels_", scores(model, X))).argmax(axis=1)
-    np.testing.assert_array_equal(model.transduction_[sure], model.classes_[codes[sure]])
+    np.testing.assert_array_equal(model.transduction_[sure], model.classes_[f.argmax(axis=1)[sure]])
+
+
+@every(has("kernel"))
+def test_attributes_are_those_of_the_function(name: str) -> None:
+    """f = w'x + b or a kernel expansion, on the training points too (errata E5)."""
+    model, X, _ = fitted(EXAMPLES[name])
+    linear = is_linear(model) or isinstance(getattr(model, "space", None), Linear)
+    assert hasattr(model, "coef_") == linear == (not hasattr(model, "alpha_"))
+    if linear:
+        f = X @ model.coef_.T + model.intercept_
+    else:
+        f = rbf_kernel(X, model.X_fit_, gamma=model.kernel_.gamma) @ model.alpha_ + model.intercept_
+    if not hasattr(model, "pairs_"):
+        np.testing.assert_allclose(scores(model, X), f, atol=1e-8)
+    if has("max_iter")(model):
+        assert isinstance(model.n_iter_, int)
+        assert 1 <= model.n_iter_ <= model.max_iter
+    if has("solver")(model):
+        assert model.solver in ("auto", model.solver_)
+    assert hasattr(model, "affinity_") == builds_a_graph(model)
+    if not getattr(model, "fit_intercept", True):
+        np.testing.assert_array_equal(model.intercept_, getattr(model, "class_offsets_", 0))
 
 
 @every()

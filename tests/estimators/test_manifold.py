@@ -16,7 +16,6 @@ import scipy.sparse as sp
 from sklearn.base import clone, is_classifier
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Ridge
-from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC, SVR, LinearSVC
 
 import lapwing
@@ -85,39 +84,6 @@ def test_every_manifold_estimator_has_an_example() -> None:
         registry="__all__ of lapwing",
         place="EXAMPLES in tests/estimators/test_manifold.py",
     )
-
-
-@every_example
-def test_attributes(name: str) -> None:
-    estimator, X, y = fitted(EXAMPLES[name])
-    n, c = len(X), coded_targets(estimator, y).shape[1]
-    assert isinstance(estimator.n_iter_, int)
-    assert 1 <= estimator.n_iter_ <= estimator.max_iter
-    assert estimator.solver_ in ("newton", "pcg", "dual")
-    if estimator.solver != "auto":
-        assert estimator.solver_ == estimator.solver
-    if is_linear(estimator):
-        assert estimator.coef_.shape == (c, 3)
-        assert not hasattr(estimator, "alpha_")
-    else:
-        assert estimator.alpha_.shape == (n, c)
-        np.testing.assert_array_equal(estimator.X_fit_, X)
-        assert not hasattr(estimator, "coef_")
-    assert hasattr(estimator, "affinity_") == bool(estimator.gamma_I)
-    if not estimator.fit_intercept:
-        np.testing.assert_array_equal(estimator.intercept_, 0)
-
-
-@every_example
-def test_scores_are_the_function_of_the_attributes(name: str) -> None:
-    estimator, X, _ = fitted(EXAMPLES[name])
-    Z = X[:20] + 0.1
-    expected = (
-        Z @ estimator.coef_.T
-        if is_linear(estimator)
-        else rbf_kernel(Z, X, gamma=estimator.kernel_.gamma) @ estimator.alpha_
-    )
-    np.testing.assert_allclose(scores(estimator, Z), expected + estimator.intercept_, atol=1e-8)
 
 
 @every_example
@@ -300,24 +266,19 @@ def test_conflicting_labels_of_one_point_all_count() -> None:
 
 @pytest.mark.parametrize("solver", ["newton", "pcg", "dual"])
 @pytest.mark.parametrize("kernel", ["rbf", "linear"])
-def test_conflicting_labels_of_classes(solver: str, kernel: str) -> None:
+def test_conflicting_labels_of_classes_are_those_of_points_a_hair_apart(
+    solver: str, kernel: str
+) -> None:
     X, y, _ = labeled_clusters(2)
     i = np.flatnonzero(y == 0)[0]
-    X2, y2 = np.vstack([X, X[i], X[i]]), np.append(y, [1, 1])
-    fitted = LapSVC(kernel, gamma_A=0.1, solver=solver, tol=1e-9).fit(X2, y2)
-    f = fitted.decision_function(X)
-    # Apart by a hair they are different points, whose graph is not the same: so without one.
-    near = X2.copy()
+    X, y = np.vstack([X, X[i], X[i]]), np.append(y, [1, 1])
+    near = X.copy()
     near[-2:] += [[1e-9], [-1e-9]]
+    # Their graph is not the same: so without one.
     options = {"gamma_A": 0.1, "gamma_I": 0, "solver": solver, "gamma": 0.3, "tol": 1e-9}
-    equal, apart = (LapSVC(kernel, **options).fit(points, y2) for points in (X2, near))
+    equal, apart = (LapSVC(kernel, **options).fit(points, y) for points in (X, near))
     np.testing.assert_allclose(equal.decision_function(X), apart.decision_function(X), atol=1e-6)
     np.testing.assert_allclose(equal.objective_, apart.objective_, rtol=1e-6)
-    assert fitted.transduction_[i] == fitted.transduction_[-1] == fitted.predict(X[[i]])[0]
-    assert (
-        f[i]
-        > LapSVC(kernel, gamma_A=0.1, solver=solver, tol=1e-9).fit(X, y).decision_function(X)[i]
-    )
 
 
 def test_with_a_given_graph_equal_rows_are_different_points() -> None:

@@ -395,17 +395,6 @@ def test_without_labels_to_hold_out_the_setting_nearest_to_the_defaults_is_chose
 
 
 @of_both
-def test_class_weights_count_in_the_errors(estimator: Any) -> None:
-    X, y, _ = data_for(estimator, n_labels=3)
-    by_class = {0: 1.0, 1: 5.0, 2: 2.0}
-    weighted = with_grid(estimator, class_weight=by_class).fit(X, y).cv_results_[ERROR]
-    w = np.array([by_class.get(label, 1.0) for label in y])
-    same = clone(estimator).fit(X, y, sample_weight=w).cv_results_[ERROR]
-    np.testing.assert_allclose(weighted, same, rtol=1e-12)
-    assert np.abs(same - clone(estimator).fit(X, y).cv_results_[ERROR]).max() > 1e-3
-
-
-@of_both
 def test_repeated_rows_are_one_point_with_both_labels(estimator: Any) -> None:
     """A label that contradicts another one of the same point is left out alone."""
     X, y, _ = labeled_clusters(2, n=40, n_labels=4)
@@ -490,39 +479,3 @@ def test_embedded_settings_without_a_solution_are_not_chosen(
     monkeypatch.setattr(SpectralPath, "_kernel", broken)
     results = LapERLSClassifierCV(**SPECTRAL).fit(X, y).cv_results_
     np.testing.assert_array_equal(np.isnan(results[ERROR]), results["param_mu"] == 1.0)
-
-
-# ---- labels that come later --------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "estimator",
-    [
-        LapRLSClassifierCV(**ONE, fit_intercept=True),
-        LapSVCCV(**SMALL),
-        LapRLSRegressorCV(**SMALL),
-        LapERLSClassifierCV(mus=[1.0, 100.0], n_eigenvectors=[6, 12], graphs=[KNNGraph(5)]),
-    ],
-    ids=lambda estimator: type(estimator).__name__,
-)
-def test_added_labels_are_a_fit_of_the_chosen_setting(estimator: Any) -> None:
-    X, y, truth = data_for(estimator)
-    rows = np.flatnonzero(~labeled_rows(y))[:4]
-    fixed = clone(estimator).fit(X, y)
-    with pytest.raises(ValueError, match=rf"Fit with {type(estimator).__name__}\(updatable=True"):
-        fixed.add_labels(rows, truth[rows])
-    model = with_grid(estimator, updatable=True).fit(X, y)
-    np.testing.assert_array_equal(scores(model, X), scores(fixed, X))
-    chosen, results = model.best_params_, model.cv_results_
-    more = y.copy()
-    more[rows] = truth[rows]
-    model.add_labels(rows, truth[rows])
-    expected = plain(model, chosen).set_params(updatable=True).fit(X, more)
-    np.testing.assert_allclose(scores(model, X), scores(expected, X), atol=1e-8)
-    np.testing.assert_array_equal(model.labeled_, expected.labeled_)
-    assert (model.best_params_, model.cv_results_) == (chosen, results)
-    np.testing.assert_array_equal(model.suggest(3), expected.suggest(3))
-    np.testing.assert_array_equal(model.suspicious_labels(), expected.suspicious_labels())
-
-
-# ---- parts -------------------------------------------------------------------------------------

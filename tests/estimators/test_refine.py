@@ -178,15 +178,6 @@ def test_keeps_the_partition_if_no_better_cut_exists() -> None:
     assert_array_equal(model.class_offsets_, plain.class_offsets_)
 
 
-def test_refitting_without_refine_leaves_nothing_behind() -> None:
-    X, y, _ = clusters()
-    model = LapSVC(refine="cut").fit(X, y)
-    model.set_params(refine=None).fit(X, y)
-    assert not hasattr(model, "refined_")
-    assert not hasattr(model, "cut_history_")
-    assert_array_equal(model.decision_function(X), LapSVC().fit(X, y).decision_function(X))
-
-
 def test_equal_rows_count_as_often_as_they_are() -> None:
     X, y, _ = clusters()
     rows = np.r_[np.arange(len(X)), np.arange(20)]
@@ -226,18 +217,6 @@ def test_refines_graphs_with_isolated_points() -> None:
         model.fit(X, y)
     assert np.bincount(model.transduction_).tolist() == SIZES
     assert np.isfinite(model.decision_function(X)).all()
-
-
-def test_added_labels_refine_again() -> None:
-    X, y, truth = clusters()
-    model = LapRLSClassifier(class_prior=SIZES, refine="cut", updatable=True).fit(X, y)
-    row = int(np.flatnonzero(y < 0)[0])
-    model.add_labels(row, truth[row])
-    y = y.copy()
-    y[row] = truth[row]
-    fitted = LapRLSClassifier(class_prior=SIZES, refine="cut").fit(X, y)
-    assert_array_equal(model.transduction_, fitted.transduction_)
-    assert_allclose(model.decision_function(X), fitted.decision_function(X), atol=1e-6)
 
 
 def test_rejects_refine_without_a_graph() -> None:

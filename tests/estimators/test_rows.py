@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.base import clone, is_classifier
 
 from lapwing import (
     S3VC,
@@ -25,6 +26,7 @@ from lapwing._arrays import BLOCK_BYTES
 from lapwing._rows import open_rows
 from lapwing.estimators import prepared as points
 from lapwing.exceptions import DataChangedError
+from tests.helpers.answers import scores
 from tests.helpers.low_density import ONE_DESCENT
 from tests.helpers.rows import SOURCES, ArrayRows, CountedRows
 
@@ -64,43 +66,27 @@ CLASSIFIERS = {
 }
 
 
-@pytest.mark.parametrize("name", CLASSIFIERS)
-def test_a_fit_in_blocks_is_the_fit_in_memory(name: str) -> None:
+REGRESSORS = {
+    "LapERLS": LapERLSRegressor(
+        space=SPACE, graph=KNNGraph(5, normalized=False, approximate=False)
+    ),
+    "LapRLS": LapRLSRegressor(kernel="linear"),
+}
+
+
+@pytest.mark.parametrize("model", [*CLASSIFIERS.values(), *REGRESSORS.values()], ids=str)
+def test_a_fit_in_blocks_is_the_fit_in_memory(model: Any) -> None:
     X, y = _points()
-    expected = CLASSIFIERS[name].fit(X, y)
+    y = y if is_classifier(model) else np.where(y >= 0, X[:, 0], np.nan)
+    weights = np.ones(N)
+    weights[:5] = 0  # these rows are left out, and answered
+    expected = clone(model).fit(X, y, weights)
     rows = CountedRows(ArrayRows(X))
-    model = CLASSIFIERS[name].__class__(**CLASSIFIERS[name].get_params(deep=False)).fit(rows, y)
+    found = clone(model).fit(rows, y, weights)
     assert rows.passes > 0
-    np.testing.assert_array_equal(model.transduction_, expected.transduction_)
-    np.testing.assert_allclose(
-        model.decision_function(X), expected.decision_function(X), rtol=1e-6, atol=1e-6
-    )
-
-
-@pytest.mark.parametrize("source", SOURCES)
-def test_every_source_gives_the_same_fit(source: str, tmp_path: Path) -> None:
-    X, y = _points(np.float32)
-    given = SOURCES[source](X, tmp_path)
-    expected = EigenfunctionClassifier(n_bins=20).fit(X, y)
-    model = EigenfunctionClassifier(n_bins=20).fit(given, y)
-    np.testing.assert_allclose(
-        model.decision_function(given), expected.decision_function(X), atol=1e-5
-    )
-    np.testing.assert_array_equal(model.predict(given), expected.predict(X))
-    np.testing.assert_allclose(model.predict_proba(given), expected.predict_proba(X), atol=1e-5)
-    assert model.score(given, y) == expected.score(X, y)
-    assert model.n_features_in_ == 6
-
-
-def test_regression_on_disk_is_that_in_memory() -> None:
-    X, y = _points()
-    values = np.where(y >= 0, X[:, 0], np.nan)
-    for model in (
-        LapERLSRegressor(space=SPACE, graph=KNNGraph(5, normalized=False, approximate=False)),
-        LapRLSRegressor(kernel="linear"),
-    ):
-        expected = model.fit(X, values).predict(X)
-        np.testing.assert_allclose(model.fit(ArrayRows(X), values).predict(X), expected, atol=1e-6)
+    np.testing.assert_allclose(scores(found, X), scores(expected, X), rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(found.transduction_, expected.transduction_, rtol=1e-6, atol=1e-6)
+    np.testing.assert_array_equal(found.basis_, expected.basis_)
 
 
 def test_columns_of_parquet_are_feature_names(tmp_path: Path) -> None:
@@ -197,14 +183,20 @@ def test_estimator_without_blocks_reads_small_files(
 
 
 @pytest.mark.parametrize("source", SOURCES)
-def test_an_estimator_without_blocks_takes_every_source(source: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("model", [EigenfunctionClassifier(n_bins=20), LapSVC()], ids=str)
+def test_every_source_gives_the_same_fit(model: Any, source: str, tmp_path: Path) -> None:
+    """The first reads blocks, the other all points into memory."""
     X, y = _points(np.float32)
     X, y = X[:90], y[:90]
     given = SOURCES[source](X, tmp_path)
-    model, expected = LapSVC().fit(given, y), LapSVC().fit(X, y)
-    found = model.decision_function(given)
-    assert found.dtype == expected.decision_function(X).dtype
-    np.testing.assert_allclose(found, expected.decision_function(X), atol=1e-5)
+    model, expected = clone(model).fit(given, y), clone(model).fit(X, y)
+    found, f = model.decision_function(given), expected.decision_function(X)
+    assert found.dtype == f.dtype
+    np.testing.assert_allclose(found, f, atol=1e-5)
+    np.testing.assert_array_equal(model.predict(given), expected.predict(X))
+    np.testing.assert_allclose(model.predict_proba(given), expected.predict_proba(X), atol=1e-5)
+    assert model.score(given, y) == expected.score(X, y)
+    assert model.n_features_in_ == 6
     assert hasattr(model, "feature_names_in_") == source.startswith("parquet")
 
 
@@ -216,14 +208,3 @@ def test_a_small_file_is_read_into_memory(tmp_path: Path, monkeypatch: pytest.Mo
     np.testing.assert_array_equal(
         model.decision_function(X), LapERLSClassifier().fit(X, y).decision_function(X)
     )
-
-
-def test_weights_of_zero_leave_rows_out_and_answer_them() -> None:
-    X, y = _points()
-    weights = np.ones(N)
-    weights[:5] = 0
-    model, expected = (EigenfunctionClassifier() for _ in range(2))
-    model.fit(ArrayRows(X), y, weights)
-    expected.fit(X, y, weights)
-    np.testing.assert_array_equal(model.transduction_, expected.transduction_)
-    np.testing.assert_array_equal(model.basis_, expected.basis_)

@@ -16,7 +16,6 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_iris
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 
@@ -510,13 +509,6 @@ def test_rejects_invalid_weights_of_unlabelled_rows() -> None:
 # ---- warnings ----------------------------------------------------------------------------------
 
 
-def test_warns_if_iterations_are_too_few() -> None:
-    X, y, _ = clusters()
-    with pytest.warns(ConvergenceWarning, match="L-BFGS did not converge in .* iterations.*tol"):
-        fitted = S3VC(C=5.0, max_iter=1).fit(X, y)
-    assert fitted.status_ == "not converged"
-
-
 @pytest.mark.filterwarnings("ignore::lapwing.exceptions.BalanceWarning")
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_returns_the_supervised_solution_if_it_is_better(
@@ -674,16 +666,13 @@ def test_balance_warning_names_the_column() -> None:
     rest = r"in \d of 3 columns\. Class 0 has 33 % of the labels, but about"
     with pytest.warns(BalanceWarning, match=rest):
         S3VC(multi_class="ovr").fit(X, y)
-
-
-def test_balance_warning_names_the_last_of_many_pairs() -> None:
-    """There are more columns than classes."""
+    # The last of more columns than classes.
     X, y, _ = uneven(0.9)
     drawn = np.random.default_rng(0).standard_normal((40, 2))
     X = np.vstack([X, *(drawn + np.array([60.0 * k, 30.0]) for k in range(2))])
     y = np.r_[np.where(y < 0, -1, y + 2), *(np.where(np.arange(40) < 4, k, -1) for k in range(2))]
-    told = r"of 6 columns\. Class 3 has 50 % of the labels, beside class 2, but about"
-    with pytest.warns(BalanceWarning, match=told):
+    last = r"of 6 columns\. Class 3 has 50 % of the labels, beside class 2, but about"
+    with pytest.warns(BalanceWarning, match=last):
         S3VC("linear").fit(X, y)
 
 
