@@ -58,7 +58,7 @@ from lapwing._report.words import class_words, words_of
 from lapwing._tables.tables import Table
 from lapwing.graphs import KNNGraph
 from lapwing.plotting.drawing import word_of
-from lapwing.plotting.path import errors_along_path
+from lapwing.plotting.path import PathDisplay, errors_along_path
 
 _DRAWN = 3000  # largest number of rows on the map; from more rows a sample is drawn
 _LISTED = 10  # rows in each list
@@ -568,7 +568,7 @@ def _describe_path(estimator: BaseEstimator, *, repeated: bool = False) -> dict[
             "left_out_rmse": None,
             "kept_default": True,
         }
-    path = errors_along_path(estimator)
+    path = errors_along_path(PathDisplay, estimator)
     errors = results["left_out_squared_error"]
     missed = results.get("left_out_error")
     likelihood = results.get("log_likelihood")  # by which regressions choose

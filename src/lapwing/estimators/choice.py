@@ -107,24 +107,23 @@ def choose_solver(solver: str, objective: Objective, *, early_stopping: bool) ->
 
 def check_solver(solver: str, loss: Loss, *, early_stopping: bool) -> None:
     """Raise ValueError for a solver without support of the loss or of early stopping."""
-    if not loss.kind.differentiable and solver not in ("auto", *_taking_kinks()):
-        instead = " or ".join(f"solver={name!r}" for name in _taking_kinks())
+    kinked = not loss.kind.differentiable
+    taking_kinks = [name for name, each in registry.SOLVERS.items() if each.kinks]
+    if kinked and solver not in ("auto", *taking_kinks):
         raise ValueError(
             f"solver={solver!r} needs a loss without kinks, and loss={shown(loss)} has some. Use "
-            f"{instead} (or 'auto') with it."
+            f"{_any_of(taking_kinks)} (or 'auto') with it."
         )
     stopping = [name for name, each in registry.SOLVERS.items() if each.stops_early]
-    kinked = not loss.kind.differentiable
-    if early_stopping and (solver not in ("auto", *stopping) or kinked):
-        instead = " or ".join(f"solver={name!r}" for name in stopping)
+    if early_stopping and (kinked or solver not in ("auto", *stopping)):
         raise ValueError(
-            f"stopping needs the iterates of {instead} and a loss without kinks, not "
-            f"solver={solver!r} with loss={shown(loss)}. Use {instead}, or stopping=None."
+            f"stopping needs the iterates of {_any_of(stopping)} and a loss without kinks, not "
+            f"solver={solver!r} with loss={shown(loss)}. Use {_any_of(stopping)}, or stopping=None."
         )
 
 
-def _taking_kinks() -> list[str]:
-    return [name for name, solver in registry.SOLVERS.items() if solver.kinks]
+def _any_of(solvers: list[str]) -> str:
+    return " or ".join(f"solver={name!r}" for name in solvers)
 
 
 def _automatic(objective: Objective, early_stopping: bool) -> SolverChoice:

@@ -254,16 +254,16 @@ class EmbeddedEstimator(
         return min(n, eigenvectors_wanted(n_columns) if auto else int(self.n_eigenvectors))
 
     def _make_kernel(self, problem: Problem) -> Kernel | None:
-        return None if self._linear() else super()._make_kernel(problem)
+        linear = isinstance(self._function_side(problem.X.shape[0]), Linear)
+        return None if linear else super()._make_kernel(problem)
 
     def _make_space(self, kernel: Kernel | None, problem: Problem) -> Space:
         """Make the function side: full kernel, landmarks or linear."""
         if kernel is None:
             input_checks.check_linear_scale(problem.X)
             return LinearSpace(problem.X)
-        recipe = self.space
-        if isinstance(recipe, str):
-            recipe = None if self._takes_full_kernel(problem) else Landmarks()
+        recipe = self._function_side(problem.n_points, in_blocks=is_rows(problem.X))
+        if isinstance(self.space, str):
             _LOG.info("space=%r: %d points", recipe, problem.n_points)
         if recipe is None:  # the matrix is checked when it is formed
             return FullKernelSpace.computed(kernel, problem.X, problem.rows)
@@ -272,9 +272,26 @@ class EmbeddedEstimator(
             input_checks.check_kernel(kernel, problem.X, f"The matrix of kernel={self.kernel!r}")
         return make_space(recipe, kernel, problem.X)
 
+    def _function_side(self, n: int, *, in_blocks: bool = False) -> SpaceRecipe | None:
+        """Return the recipe of the space for n points; None for the full kernel."""
+        linear = self._has_kernel("linear")
+        if linear and isinstance(self.space, Landmarks):
+            raise ValueError(
+                "space=Landmarks(...) needs a nonlinear kernel: with kernel='linear' the features "
+                "of X are coordinates already. Use space=None."
+            )
+        if linear:
+            return Linear()
+        if not isinstance(self.space, str):
+            return self.space
+        # If the kernel matrix is given, landmarks would save nothing.
+        few = self._pairwise() or n <= matrix_points(self._loss())
+        return None if few and not in_blocks else Landmarks()
+
     def _forecast(self, problem: Problem) -> None:
         """Raise MemoryError early, before the search for neighbours, if the kernel will not fit."""
-        if not self._linear() and self._takes_full_kernel(problem):
+        recipe = self._function_side(problem.n_points, in_blocks=is_rows(problem.X))
+        if recipe is None:
             exact = self.n_eigenvectors is None
             require_matrices(problem.n_points, EXACT_COPIES if exact else COPIES)
         loss, n_columns = self._loss(), problem.targets.shape[1]
@@ -283,7 +300,7 @@ class EmbeddedEstimator(
             rank = self._n_eigenvectors(n, n_columns)
             seconds = seconds_of_columns(
                 n,
-                self._n_coordinates(problem),
+                _n_coordinates(recipe, problem),
                 n if rank is None else rank,
                 n_columns,
                 n_threads=column_threads(n_columns),
@@ -297,43 +314,11 @@ class EmbeddedEstimator(
                 "columns with one factorisation, or fewer coordinates, e.g. space=Landmarks(300).",
             )
 
-    def _n_coordinates(self, problem: Problem) -> int:
-        """Return the number of coordinates of the function side if it is known in advance."""
-        n = problem.n_points
-        if self._linear():
-            return min(n, int(problem.X.shape[1]))
-        if self._takes_full_kernel(problem):
-            return n
-        space = Landmarks() if isinstance(self.space, str) else self.space
-        wanted = getattr(space, "n_components", None)
-        return n if wanted is None else min(n, int(wanted))
-
-    def _takes_full_kernel(self, problem: Problem) -> bool:
-        if not isinstance(self.space, str):
-            return self.space is None
-        if is_rows(problem.X):
-            return False
-        # If the kernel matrix is given, landmarks would save nothing.
-        return self._pairwise() or problem.n_points <= matrix_points(self._loss())
-
     def _reads_blocks(self, rows: Rows) -> bool:
         if self._pairwise() or not graph_reads_rows(self.graph):
             return False
-        if self._linear():
-            return True
-        if isinstance(self.space, str):
-            # For so few points the kernel matrix is the default, whatever the size of the features.
-            return rows.shape[0] > matrix_points(self._loss())
-        return isinstance(self.space, Landmarks)
-
-    def _linear(self) -> bool:
-        named = self._has_kernel("linear")
-        if named and isinstance(self.space, Landmarks):
-            raise ValueError(
-                "space=Landmarks(...) needs a nonlinear kernel: with kernel='linear' the features "
-                "of X are coordinates already. Use space=None."
-            )
-        return named or isinstance(self.space, Linear)
+        # For few points the kernel matrix is the default, whatever the size of the features.
+        return isinstance(self._function_side(rows.shape[0]), Linear | Landmarks)
 
     def _objective(self, prepared: EmbeddedPrepared) -> EmbeddedObjective:
         problem, laplacian, pairs = prepared.problem, prepared.laplacian, prepared.eigenpairs
@@ -469,3 +454,11 @@ class EmbeddedEstimator(
         return single or diagnostics.hardly_vary(
             values, problem.targets, regression=self._regression
         )
+
+
+def _n_coordinates(recipe: SpaceRecipe | None, problem: Problem) -> int:
+    """Return the number of coordinates of the function side if it is known in advance."""
+    n = problem.n_points
+    if isinstance(recipe, Linear):
+        return min(n, int(problem.X.shape[1]))
+    return min(n, int(getattr(recipe, "n_components", n)))

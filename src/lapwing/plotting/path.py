@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -136,8 +136,8 @@ class PathDisplay(Display):
         ImportError
             If matplotlib is not installed.
         """
-        found = vars(errors_along_path(last_step(estimator), parameters, measure))
-        return cls(**found).plot(ax, title=title, colorbar=colorbar)
+        found = errors_along_path(cls, last_step(estimator), parameters, measure)
+        return found.plot(ax, title=title, colorbar=colorbar)
 
     def plot(
         self, ax: Axes | None = None, *, title: str | None = None, colorbar: bool = True
@@ -217,15 +217,21 @@ class PathDisplay(Display):
         self.texts_.append(axes.text(i, j, text, color=ink, ha="center", va="center", fontsize=9))
 
 
+D = TypeVar("D", bound=PathDisplay)
+
+
 def errors_along_path(
+    display: type[D],
     model: Any,
     parameters: Sequence[str] | None = None,
     measure: str = "left_out_squared_error",
-) -> PathDisplay:
+) -> D:
     """Collect the errors of a fitted estimator that chose its own parameters, without drawing.
 
     Parameters
     ----------
+    display : type
+        Class of the display, `PathDisplay` or one derived from it.
     model : estimator
     parameters : sequence of str, optional
         See `PathDisplay.from_estimator`.
@@ -249,7 +255,7 @@ def errors_along_path(
     best = [
         _place(axis, model.best_params_[name]) for axis, name in zip(values, chosen, strict=True)
     ]
-    return PathDisplay(
+    return display(
         parameters=chosen,
         values=values,
         errors=np.where(np.isinf(errors), np.nan, errors),
