@@ -108,7 +108,7 @@ def test_attributes(name: str) -> None:
 
 
 @every_example
-def test_the_objective_is_that_of_the_answers_and_no_others_are_better(name: str) -> None:
+def test_objective_is_least_at_the_answers(name: str) -> None:
     """The objective is convex: at the minimum no direction goes down, in f nor in g."""
     model, *data = fitted(EXAMPLES[name])
     model, least = copy(model), objective(model, *data)
@@ -262,7 +262,7 @@ def test_eigenpairs_are_cached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.filterwarnings("ignore::lapwing.exceptions.SingleClassWarning")
-def test_more_components_than_eigenvectors() -> None:
+def test_warns_about_more_components_than_eigenvectors() -> None:
     X, y, _ = clusters(2)
     X[: len(X) // 2] += 1000
     with pytest.warns(UnlabeledComponentWarning, match=r"Use n_eigenvectors=3 or None"):
@@ -271,7 +271,7 @@ def test_more_components_than_eigenvectors() -> None:
 
 
 @pytest.mark.parametrize("cls", [LapESVC, LapESVR])
-def test_a_tube_wider_than_the_virtual_labels(cls: type) -> None:
+def test_warns_if_the_tube_is_wider_than_the_virtual_labels(cls: type) -> None:
     """Errata E11."""
     X, y, _ = data_for(cls)
     model = cls(epsilon=50.0)
@@ -281,7 +281,7 @@ def test_a_tube_wider_than_the_virtual_labels(cls: type) -> None:
     assert len(model.alpha_) == 1
 
 
-def test_one_class_from_predict_is_reported_where_the_virtual_labels_are_right() -> None:
+def test_warns_if_predict_gives_one_class_despite_right_virtual_labels() -> None:
     rng = np.random.default_rng(0)
     truth = np.repeat([0, 1, 2], 40)
     X = rng.normal(size=(120, 4)) + 8 * np.eye(4)[truth]

@@ -51,7 +51,7 @@ from lapwing.spaces.linear import LinearSpace
 from tests.helpers.data import first_labels, labeled_clusters
 from tests.helpers.embedded import least_squares
 from tests.helpers.problems import DenseTerm
-from tests.helpers.warned import texts, warned
+from tests.helpers.warned import ignoring, texts, warned
 
 X, TRUTH = make_moons(60, noise=0.05, random_state=0)
 Y = first_labels(TRUTH, 2)
@@ -278,8 +278,7 @@ def test_extreme_parameters_of_the_tube(model: Any) -> None:
     assert (model.status_ == "converged") == (model.epsilon > 0)
 
 
-@pytest.mark.filterwarnings("ignore::lapwing.exceptions.SingleClassWarning")
-@pytest.mark.filterwarnings("ignore::lapwing.exceptions.ConstantFitWarning")
+@ignoring("SingleClass", "ConstantFit")
 @pytest.mark.parametrize("cls", CLASSIFIERS)
 def test_warns_if_the_graph_term_exceeds_the_precision(cls: Any) -> None:
     for options in WAYS[1::2]:

@@ -34,7 +34,7 @@ from tests.helpers.callbacks import Record
 from tests.helpers.data import Data, around_corners, first_labels, shuffled
 from tests.helpers.low_density import ONE_DESCENT
 from tests.helpers.members import check_examples
-from tests.helpers.warned import warned
+from tests.helpers.warned import ignoring, warned
 
 METHODS = tuple(s3vm.METHODS)
 COMBINATORIAL = ("cccp", "switching")  # for the hinge only, usually with the symmetric hinge
@@ -84,42 +84,31 @@ def laplacian_power(estimator: S3VC, power: int) -> np.ndarray:
 # ---- balance -----------------------------------------------------------------------------------
 
 
-SHARES: list[tuple[Any, float]] = [
-    ("labels", 0.4),  # 4 of 10
-    *((share, share) for share in (0.3, 0, 1.0, np.float32(0.5))),
-    ({0: 0.25, 1: 0.75}, 0.75),
-    (pd.Series({1: 0.7, 0: 0.3}), 0.7),
+# (parameters, lowest and highest fraction of the second class; None is that of the labels)
+BALANCES: list[tuple[dict[str, Any], Any, Any]] = [
+    *(({"method": method}, None, None) for method in METHODS),
+    ({"kernel": "linear"}, None, None),
+    *(({"balance": share}, share, share) for share in (0.3, 0, 1.0, np.float32(0.5))),
+    ({"balance": {0: 0.25, 1: 0.75}}, 0.75, 0.75),
+    ({"balance": pd.Series({1: 0.7, 0: 0.3})}, 0.7, 0.7),
+    *(({"method": method, "balance": (0.05, 0.2)}, 0.05, 0.2) for method in METHODS),
+    *(({"balance": bounds}, *bounds) for bounds in ([0.8, 0.9], (0.4, 0.4), (0.0, 1.0))),
 ]
 
 
-@pytest.mark.parametrize(
-    ("options", "share"),
-    [
-        *(({"balance": balance}, share) for balance, share in SHARES),
-        *(({"method": method}, 0.4) for method in METHODS),
-        ({"method": METHODS[0], "kernel": "linear"}, 0.4),
-    ],
-)
+@pytest.mark.parametrize(("options", "low", "high"), BALANCES)
+@pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.filterwarnings("ignore::lapwing.exceptions.LapwingWarning")
-def test_mean_decision_value_is_that_of_the_balance(options: dict[str, Any], share: float) -> None:
+def test_mean_decision_value_is_that_of_the_balance(
+    options: dict[str, Any], low: Any, high: Any, weighted: bool
+) -> None:
     X, y, _ = clusters()
-    fitted = model(**options).fit(X, y)
-    assert abs(mean_value(fitted, X, y) - (2 * share - 1)) < 1e-8
-    np.testing.assert_allclose(fitted.balance_, [2 * share - 1], atol=1e-8)
-
-
-@pytest.mark.parametrize(
-    ("method", "bounds"),
-    [
-        *((method, (0.05, 0.2)) for method in METHODS),
-        *((METHODS[0], bounds) for bounds in ([0.8, 0.9], (0.4, 0.4), (0.0, 1.0))),
-    ],
-)
-def test_mean_decision_value_is_in_the_interval(method: str, bounds: Any) -> None:
-    X, y, _ = clusters()
-    fitted = model(method=method, balance=bounds).fit(X, y)
-    mean = mean_value(fitted, X, y)
-    assert 2 * bounds[0] - 1 - 1e-8 <= mean <= 2 * bounds[1] - 1 + 1e-8
+    weights = np.random.default_rng(1).uniform(0.1, 3, len(X)) if weighted else np.ones(len(X))
+    if low is None:
+        low = high = np.average(y[y != -1] == 1, weights=weights[y != -1])
+    fitted = model(**options).fit(X, y, sample_weight=weights)
+    mean = mean_value(fitted, X, y, weights)
+    assert 2 * low - 1 - 1e-8 <= mean <= 2 * high - 1 + 1e-8
     np.testing.assert_allclose(fitted.balance_, [mean], atol=1e-8)
 
 
@@ -132,17 +121,6 @@ def test_reaches_the_bound_that_excludes_the_free_bias(bounds: tuple[float, floa
     fitted = model(C_star=0, balance=bounds).fit(X, y)
     assert abs(mean_value(fitted, X, y) - np.clip(free, lower, upper)) < 1e-6
     assert -0.6 < free < -0.1  # below, above and inside are all tried
-
-
-def test_balance_is_weighted() -> None:
-    X, y, _ = clusters()
-    weights = np.random.default_rng(1).uniform(0.1, 3, len(X))
-    fitted = model(balance=0.35).fit(X, y, sample_weight=weights)
-    assert abs(mean_value(fitted, X, y, weights) - -0.3) < 1e-8
-    assert abs(mean_value(fitted, X, y) - -0.3) > 1e-4
-    own = np.average(np.where(y == 1, 1.0, -1.0)[y != -1], weights=weights[y != -1])
-    fitted = model().fit(X, y, sample_weight=weights)
-    assert abs(mean_value(fitted, X, y, weights) - own) < 1e-8
 
 
 def test_bias_without_a_balance() -> None:
@@ -548,8 +526,7 @@ def test_later_parameters_do_not_change_a_fitted_model() -> None:
         np.testing.assert_array_equal(estimator.decision_function(X), before)
 
 
-@pytest.mark.filterwarnings("ignore::lapwing.exceptions.BalanceWarning")
-@pytest.mark.filterwarnings("ignore::lapwing.exceptions.OutlierWarning")
+@ignoring("Balance", "Outlier")
 def test_warns_if_all_labelled_points_get_one_class() -> None:
     X, y, _ = clusters()
     with pytest.warns(SingleClassWarning, match="All labelled points, of both classes"):

@@ -42,6 +42,7 @@ from lapwing.model_selection.candidates import LABELS_ALONE, SHEETS, SMOOTH
 from tests.helpers.callbacks import Record
 from tests.helpers.data import data_for, labeled_clusters
 from tests.helpers.low_density import ONE_DESCENT
+from tests.helpers.warned import ignoring
 
 # All that users can import, so that a new estimator is tried without a line here. The one that
 # tries others is tried by tests/model_selection/test_compare.py, with fewer candidates.
@@ -171,15 +172,13 @@ def test_every_estimator_is_a_classifier_or_a_regressor() -> None:
     assert not {*RELATIVES} & {*RELATIVES.values()}
 
 
-@pytest.mark.parametrize(("estimator", "check"), CHECKS)
-@pytest.mark.filterwarnings("ignore::lapwing.exceptions.NothingUnlabeledWarning")
-@pytest.mark.filterwarnings("ignore::lapwing.exceptions.FewLabelsWarning")
 # Some check noise, classes of weight 1e-4 and the four points of a square: one class for all, and
 # anchors that hang on the order of columns, are what there is to say of these.
-@pytest.mark.filterwarnings("ignore::lapwing.exceptions.SingleClassWarning")
-@pytest.mark.filterwarnings("ignore::lapwing.exceptions.TiedPointsWarning")
-@pytest.mark.filterwarnings("ignore::lapwing.exceptions.NoClassStructureWarning")
-@pytest.mark.filterwarnings("ignore::lapwing.exceptions.ConstantFitWarning")  # targets of 500
+SAID = "NothingUnlabeled FewLabels SingleClass TiedPoints NoClassStructure ConstantFit"
+
+
+@pytest.mark.parametrize(("estimator", "check"), CHECKS)
+@ignoring(*SAID.split())
 def test_passes_checks_of_scikit_learn(estimator: Any, check: Callable[[Any], None]) -> None:
     check(estimator)
 

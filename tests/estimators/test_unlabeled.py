@@ -139,12 +139,17 @@ def test_rejects_a_marker_of_the_wrong_type() -> None:
 
 
 @pytest.mark.parametrize("estimator", [*CLASSIFIERS, *REGRESSORS], ids=name_of)
-def test_warns_at_the_call_if_no_row_is_unlabelled(estimator: Any) -> None:
-    y = TRUTH if hasattr(estimator, "unlabeled") else X.sum(axis=1)
-    caught = warned(lambda: clone(estimator).fit(X, y), *ABOUT_Y)
-    assert [warning.category for warning in caught] == [NothingUnlabeledWarning]
-    assert caught[0].filename == __file__
-    assert "No row of y is unlabelled" in str(caught[0].message)
+def test_warns_at_the_fit_but_not_at_the_score_if_no_row_is_unlabelled(estimator: Any) -> None:
+    y, truth = (Y, TRUTH) if hasattr(estimator, "unlabeled") else (T, X.sum(axis=1))
+    (caught,) = warned(lambda: clone(estimator).fit(X, truth), *ABOUT_Y)
+    assert caught.category is NothingUnlabeledWarning
+    assert caught.filename == __file__
+    assert "No row of y is unlabelled" in str(caught.message)
+    model = clone(estimator)
+    with pytest.raises(NotFittedError):
+        model.score(X, y)
+    model.fit(X, y)
+    assert warned(lambda: model.score(X[~KNOWN], truth[~KNOWN]), *ABOUT_Y) == []
 
 
 def test_warns_about_a_few_unlabelled_rows_beside_one_large_class() -> None:
@@ -154,15 +159,6 @@ def test_warns_about_a_few_unlabelled_rows_beside_one_large_class() -> None:
     assert [warning.category for warning in caught] == [UnlabeledMarkerWarning]
     assert caught[0].filename == __file__
     assert "pass unlabeled='rest'" in str(caught[0].message)
-
-
-@pytest.mark.parametrize("estimator", [*CLASSIFIERS, *REGRESSORS], ids=name_of)
-def test_score_on_labelled_rows_does_not_warn(estimator: Any) -> None:
-    y, truth = (Y, TRUTH) if hasattr(estimator, "unlabeled") else (T, X.sum(axis=1))
-    model = clone(estimator).fit(X, y)
-    assert warned(lambda: model.score(X[~KNOWN], truth[~KNOWN]), *ABOUT_Y) == []
-    with pytest.raises(NotFittedError):
-        clone(estimator).score(X, y)
 
 
 def test_score_ignores_unlabelled_rows() -> None:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from functools import reduce
 from typing import Any
+
+import pytest
 
 
 def warned(act: Callable[[], Any], *categories: type[Warning]) -> list[warnings.WarningMessage]:
@@ -18,3 +21,11 @@ def warned(act: Callable[[], Any], *categories: type[Warning]) -> list[warnings.
 def texts(act: Callable[[], Any], *categories: type[Warning]) -> list[str]:
     """The texts of these warnings."""
     return [str(each.message) for each in warned(act, *categories)]
+
+
+def ignoring(*names: str) -> Callable[[Any], Any]:
+    """A decorator of tests in which warnings of these names, less their ending, are no errors."""
+    marks = [
+        pytest.mark.filterwarnings(f"ignore::lapwing.exceptions.{name}Warning") for name in names
+    ]
+    return lambda test: reduce(lambda marked, mark: mark(marked), marks, test)
