@@ -178,14 +178,6 @@ def test_the_order_of_rows_and_columns_does_not_matter(name: str) -> None:
         assert_allclose(found, f[rows], atol=1e-8)
 
 
-def test_points_that_are_all_equal_get_one_class_and_a_warning() -> None:
-    y = np.full(10, -1)
-    y[:3] = [0, 1, 1]
-    with pytest.warns(SingleClassWarning, match=r"All 7 unlabelled points were given class 1"):
-        model = EigenfunctionClassifier().fit(np.ones((10, 2)), y)
-    assert_allclose(model.decision_function(np.zeros((1, 2))), 1 / 3)  # the mean label
-
-
 def test_the_matrices_of_the_bins_are_forecast(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y, _ = far_clusters(2)
     monkeypatch.setenv("LAPWING_MEMORY_LIMIT", "5m")

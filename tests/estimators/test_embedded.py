@@ -7,7 +7,6 @@ are written densely from the fitted attributes, and with each other.
 from __future__ import annotations
 
 import logging
-from copy import copy
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -39,8 +38,7 @@ from lapwing.exceptions import (
 from tests.helpers.answers import coded_targets, labeled_rows, scores
 from tests.helpers.data import data_for, labeled_clusters
 from tests.helpers.estimators import Example, fitted
-from tests.helpers.manifold import dense_laplacian, given_graph
-from tests.helpers.problems import laplacian
+from tests.helpers.manifold import dense_laplacian
 from tests.helpers.warned import texts
 
 clusters = partial(labeled_clusters, n_features=4, distance=1.8)
@@ -108,29 +106,9 @@ def test_attributes(name: str) -> None:
 
 
 @every_example
-def test_objective_is_least_at_the_answers(name: str) -> None:
-    """The objective is convex: at the minimum no direction goes down, in f nor in g."""
-    model, *data = fitted(EXAMPLES[name])
-    model, least = copy(model), objective(model, *data)
-    np.testing.assert_allclose(least, model.objective_, rtol=1e-6)
-    rng = np.random.default_rng(0)
-    part = "coef_" if hasattr(model, "coef_") else "alpha_"
-    coef, g = getattr(model, part), model.virtual_labels_
-    basis = np.eye(len(g))
-    if model.n_eigenvectors is not None:
-        L = laplacian(
-            model.affinity_.toarray(), normalized=not isinstance(model, (LapERLSRegressor, LapESVR))
-        )
-        basis = np.linalg.eigh(L)[1][:, : eigenvectors_of(model)]
-    for scale in (1e-3, -1e-3):
-        for _ in range(10):
-            setattr(model, part, coef + scale * rng.standard_normal(coef.shape))
-            model.virtual_labels_ = g
-            assert (objective(model, *data) >= least * (1 - 1e-9)).all()
-            setattr(model, part, coef)
-            step = basis @ rng.standard_normal((basis.shape[1], g.shape[1]))
-            model.virtual_labels_ = g + scale * step
-            assert (objective(model, *data) >= least * (1 - 1e-9)).all()
+def test_objective_is_that_of_the_answers(name: str) -> None:
+    model, X, y = fitted(EXAMPLES[name])
+    np.testing.assert_allclose(objective(model, X, y), model.objective_, rtol=1e-6)
 
 
 # ---- relations between methods -----------------------------------------------------------------
@@ -192,16 +170,6 @@ def test_large_loss_weight_gives_laprls() -> None:
     model = LapERLSClassifier(C=1e13, lam=40.0, mu=3.0, n_eigenvectors=None, **options).fit(X, y)
     np.testing.assert_allclose(model.decision_function(X), lap.decision_function(X), atol=1e-9)
     np.testing.assert_allclose(model.virtual_labels_, lap.decision_function(X), atol=1e-9)
-
-
-@every_class
-def test_more_features_than_points_are_solved_by_the_kernel_matrix(cls: type) -> None:
-    X, y, _ = data_for(cls)
-    named = cls("linear", tol=1e-9).fit(X, y)
-    wide = np.hstack([X, np.zeros((len(X), 100))])
-    padded = clone(named).set_params(graph=given_graph(named)).fit(wide, y)
-    np.testing.assert_allclose(padded.coef_[:, : X.shape[1]], named.coef_, atol=1e-4)
-    np.testing.assert_array_equal(padded.coef_[:, X.shape[1] :], 0)
 
 
 def test_only_support_vectors_are_kept() -> None:

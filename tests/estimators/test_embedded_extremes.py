@@ -33,24 +33,19 @@ from lapwing.exceptions import (
 )
 from lapwing.kernels import make_kernel
 from lapwing.objectives.embedded import (
-    EmbeddedObjective,
     Units,
     limited_weights,
     spectral_side,
 )
-from lapwing.solvers.base import Settings, Status
 from lapwing.solvers.embedded.systems import (
     DenseSystem,
     FeatureSystem,
     KernelSide,
-    graph_least_squares,
 )
-from lapwing.solvers.ridge import FunctionRegression
 from lapwing.spaces.full import FullKernelSpace
 from lapwing.spaces.linear import LinearSpace
 from tests.helpers.data import first_labels, labeled_clusters
 from tests.helpers.embedded import least_squares
-from tests.helpers.problems import DenseTerm
 from tests.helpers.warned import ignoring, texts, warned
 
 X, TRUTH = make_moons(60, noise=0.05, random_state=0)
@@ -292,27 +287,7 @@ def test_warns_if_the_graph_term_exceeds_the_precision(cls: Any) -> None:
     assert cls(mu=1e6, n_eigenvectors=None).fit(X, Y).status_ == "converged"
 
 
-def test_least_squares_does_not_converge_on_overflow() -> None:
-    basis = np.linalg.qr(np.random.default_rng(0).standard_normal((6, 2)))[0]
-    weights = np.full(3, 1e308)
-    with np.errstate(all="ignore"):
-        side = spectral_side(basis, np.zeros(2), np.arange(3), weights, np.full((3, 1), 9.0))
-        result = least_squares(DenseSystem(np.eye(6), side, False), 1.0)
-    assert not (result.optimality <= 1e-6).all()
-    assert result.status == Status.PRECISION
-
-
-def test_conjugate_gradient_does_not_converge_on_nan() -> None:
-    class Nothing(DenseTerm):
-        def diagonal(self) -> Any:
-            return np.ones(6)
-
-    space, term = LinearSpace(np.eye(6)[:, :2]), Nothing(np.full((6, 6), np.nan))
-    objective = EmbeddedObjective(space, np.arange(3), np.ones(3), np.ones((3, 1)), term, 1.0)
-    kernel = FunctionRegression.factor(space, objective.C, objective.fit_intercept)
-    result = graph_least_squares(objective, kernel, Settings())
-    assert result.status == Status.PRECISION
-    assert result.n_iter == 1
+def test_warns_about_an_optimality_of_nan() -> None:
     with pytest.warns(ConvergenceWarning, match="relative optimality of nan"):
         warn_embedding_not_solved("conjugate gradient", "precision reached", np.nan, 1e-8)
 

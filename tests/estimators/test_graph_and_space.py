@@ -76,14 +76,6 @@ def test_a_matrix_is_normalised_as_its_weights_may_have_any_size() -> None:
     np.testing.assert_allclose(values[1], values[0], atol=1e-8)
 
 
-def test_the_default_graph_shrinks_to_few_points() -> None:
-    few = np.array([[0.0], [1.0], [3.0]])
-    assert LapSVC().fit(few, [0, -1, 1]).affinity_.nnz == 6
-    assert LapRLSRegressor().fit(few[:2], [0.5, np.nan]).affinity_.nnz == 2
-    # Two rows that are one point.
-    assert LapRLSRegressor().fit(few[[0, 0]], [0.5, np.nan]).affinity_.nnz == 0
-
-
 def test_bare_matrices_and_transformers_are_graphs() -> None:
     X, y, _ = labeled_clusters(2)
     W = KNNGraph(5).affinity(X)

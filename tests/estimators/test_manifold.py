@@ -160,30 +160,7 @@ def test_an_isolated_unlabelled_point_changes_nothing(name: str) -> None:
         np.testing.assert_allclose(more.alpha_[n], 0, atol=1e-9)
 
 
-@pytest.mark.parametrize(
-    "estimator",
-    [LapSVC(gamma_A=1e-2), LapSVC(gamma_A=1e-2, loss="hinge"), LapRLSClassifier(gamma_A=1e-2)],
-    ids=["squared_hinge", "hinge", "squared"],
-)
-@pytest.mark.filterwarnings("ignore::lapwing.exceptions.SingleClassWarning")
-def test_columns_are_one_against_the_rest_in_the_order_of_the_classes(estimator: Any) -> None:
-    X, y, _ = labeled_clusters(4)
-    y = np.where(y == -1, "?", NAMES[::-1][y])
-    estimator = clone(estimator).set_params(unlabeled="?")
-    joint = clone(estimator).fit(X, y)
-    assert joint.classes_.tolist() == NAMES.tolist()
-    for column, label in enumerate(NAMES):
-        binary = np.where(y == "?", "?", np.where(y == label, "this", "rest"))
-        alone = clone(estimator).fit(X, binary)
-        assert alone.classes_.tolist() == ["rest", "this"]
-        np.testing.assert_allclose(
-            joint.decision_function(X)[:, column], alone.decision_function(X), atol=1e-7
-        )
-
-
 # ---- the machines that they become ---------------------------------------------------------------
-
-NAMES = np.array(["ash", "beech", "cedar", "dogwood"])
 
 
 PRIMAL = partial(LinearSVC, C=1.0, dual=False, tol=1e-12, max_iter=10**5)
@@ -262,23 +239,6 @@ def test_conflicting_labels_of_one_point_all_count() -> None:
     np.testing.assert_allclose(both.predict(X), averaged.predict(X), atol=1e-8)
     # The spread about the mean is part of the objective, and of nothing else.
     np.testing.assert_allclose(both.objective_, averaged.objective_ + 2 * 1.5**2, rtol=1e-8)
-
-
-@pytest.mark.parametrize("solver", ["newton", "pcg", "dual"])
-@pytest.mark.parametrize("kernel", ["rbf", "linear"])
-def test_conflicting_labels_of_classes_are_those_of_points_a_hair_apart(
-    solver: str, kernel: str
-) -> None:
-    X, y, _ = labeled_clusters(2)
-    i = np.flatnonzero(y == 0)[0]
-    X, y = np.vstack([X, X[i], X[i]]), np.append(y, [1, 1])
-    near = X.copy()
-    near[-2:] += [[1e-9], [-1e-9]]
-    # Their graph is not the same: so without one.
-    options = {"gamma_A": 0.1, "gamma_I": 0, "solver": solver, "gamma": 0.3, "tol": 1e-9}
-    equal, apart = (LapSVC(kernel, **options).fit(points, y) for points in (X, near))
-    np.testing.assert_allclose(equal.decision_function(X), apart.decision_function(X), atol=1e-6)
-    np.testing.assert_allclose(equal.objective_, apart.objective_, rtol=1e-6)
 
 
 def test_with_a_given_graph_equal_rows_are_different_points() -> None:

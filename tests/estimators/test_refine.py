@@ -13,8 +13,6 @@ from sklearn.base import clone
 from sklearn.datasets import load_digits
 
 from lapwing import (
-    AffinityGraph,
-    KNNGraph,
     Landmarks,
     LapERLSClassifier,
     LapESVC,
@@ -204,19 +202,6 @@ def test_labels_of_one_point_that_contradict_each_other() -> None:
     weight[second] = 3
     model = LapSVC(refine="cut", class_prior=SIZES).fit(X, y, sample_weight=weight)
     assert model.transduction_[first] == model.transduction_[second] == 1
-
-
-def test_refines_graphs_with_isolated_points() -> None:
-    X, y, _ = clusters()
-    W = KNNGraph(5).affinity(X).tolil()
-    alone = np.flatnonzero(y < 0)[:3]
-    W[alone] = 0
-    W[:, alone] = 0
-    model = LapSVC(graph=AffinityGraph(W.tocsr()), class_prior=SIZES, refine="cut")
-    with pytest.warns(UserWarning, match="contain no labelled point"):
-        model.fit(X, y)
-    assert np.bincount(model.transduction_).tolist() == SIZES
-    assert np.isfinite(model.decision_function(X)).all()
 
 
 def test_rejects_refine_without_a_graph() -> None:

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
@@ -110,17 +109,6 @@ def test_mean_decision_value_is_that_of_the_balance(
     mean = mean_value(fitted, X, y, weights)
     assert 2 * low - 1 - 1e-8 <= mean <= 2 * high - 1 + 1e-8
     np.testing.assert_allclose(fitted.balance_, [mean], atol=1e-8)
-
-
-@pytest.mark.parametrize("bounds", [(0.05, 0.2), (0.45, 0.9), (0.1, 0.9)])
-def test_reaches_the_bound_that_excludes_the_free_bias(bounds: tuple[float, float]) -> None:
-    """Without the unlabelled term the bound that keeps the bias from its optimum is reached."""
-    X, y, _ = clusters()
-    free = mean_value(model(C_star=0, balance=None).fit(X, y), X, y)
-    lower, upper = 2 * bounds[0] - 1, 2 * bounds[1] - 1
-    fitted = model(C_star=0, balance=bounds).fit(X, y)
-    assert abs(mean_value(fitted, X, y) - np.clip(free, lower, upper)) < 1e-6
-    assert -0.6 < free < -0.1  # below, above and inside are all tried
 
 
 def test_bias_without_a_balance() -> None:
@@ -223,24 +211,6 @@ def test_objective_is_the_documented_one(n_classes: int, options: dict[str, Any]
     np.testing.assert_allclose(fitted.objective_, objective(f, norms), rtol=1e-8)
     assert (fitted.objective_ <= fitted.supervised_objective_).all()
     assert [len(values) for values in fitted.objectives_] == [1] * len(norms)
-    # A local minimum: no admissible function nearby is lower.
-    if options.get("gamma_I"):
-        return
-    rng = np.random.default_rng(3)
-    free = y == -1
-    for _ in range(20):
-        moved = clone(fitted)
-        moved.__dict__.update(fitted.__dict__)
-        name = "coef_" if hasattr(fitted, "coef_") else "alpha_"
-        setattr(
-            moved,
-            name,
-            getattr(fitted, name) + 1e-4 * rng.standard_normal(getattr(fitted, name).shape),
-        )
-        change = columns(moved, X[free]) - f[free]
-        moved.intercept_ = fitted.intercept_ - np.average(change, axis=0, weights=weights[free])
-        there = objective(columns(moved, X), squared_norms(moved, X))
-        assert (there >= fitted.objective_ - 1e-9).all()
 
 
 def squared_norms(fitted: S3VC, X: np.ndarray) -> np.ndarray:
@@ -258,11 +228,8 @@ def squared_norms(fitted: S3VC, X: np.ndarray) -> np.ndarray:
 
 # Without an effect of the unlabelled points: which rows have a label and weight, and parameters.
 SUPERVISED: list[tuple[int, str, dict[str, Any]]] = [
-    *(
-        (2, "free", {"method": method, "kernel": kernel, "C": C, "C_star": 0, "balance": None})
-        for method in METHODS
-        for kernel, C in (("rbf", 3.0), ("linear", 0.5))
-    ),
+    (2, "free", {"C_star": 0, "balance": None}),
+    (2, "free", {"kernel": "linear", "C": 0.5, "C_star": 0, "balance": None}),
     *((2, "all labelled", {"balance": balance}) for balance in ("labels", None, 0.9)),
     (2, "weight 0", {}),
     (3, "all labelled", {}),
@@ -488,9 +455,9 @@ def test_rejects_invalid_weights_of_unlabelled_rows() -> None:
 
 
 @pytest.mark.filterwarnings("ignore::lapwing.exceptions.BalanceWarning")
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_returns_the_supervised_solution_if_it_is_better(
-    n_classes: int, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("n_classes", "which"), [(2, "The"), (3, "In [123] of 3 columns the")])
+def test_warns_if_the_supervised_solution_is_better_and_returned(
+    n_classes: int, which: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     X, y, _ = clusters(n_classes)
     usual = s3vm.METHODS["gradient"]
@@ -498,23 +465,16 @@ def test_returns_the_supervised_solution_if_it_is_better(
     def mirrored(objective: Any, *given: Any) -> Any:
         """To the basin of the wrong labels, which the unlabelled points hold."""
         found = usual.solve(objective, *given)
-        wrong = Function(-found.state.coef, found.state.intercept)
-        return replace(found, state=wrong)
+        return replace(found, state=Function(-found.state.coef, found.state.intercept))
 
     monkeypatch.setitem(s3vm.METHODS, "gradient", replace(usual, solve=mirrored))
-    options = {"kernel": "linear", "C": 0.5, "method": "gradient", "multi_class": "ovr"}
-    which = {2: "The", 3: "In [123] of 3 columns the"}[n_classes]
     message = f"{which} minimum found by method='gradient' has a higher objective than the superv"
     with pytest.warns(NoImprovementWarning, match=message):
-        fitted = S3VC(C_star=3.0, **options).fit(X, y)
+        fitted = S3VC("linear", C=0.5, C_star=3.0, multi_class="ovr").fit(X, y)
     ends = np.array([values.min() for values in fitted.objectives_])
     beaten = ends > 1.5 * fitted.supervised_objective_
     assert beaten.any()
     np.testing.assert_array_equal(fitted.objective_[beaten], fitted.supervised_objective_[beaten])
-    supervised = S3VC(C_star=0.0, **options).fit(X, y)
-    np.testing.assert_allclose(
-        columns(fitted, X)[:, beaten], columns(supervised, X)[:, beaten], atol=1e-4
-    )
 
 
 def test_later_parameters_do_not_change_a_fitted_model() -> None:
