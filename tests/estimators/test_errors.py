@@ -545,7 +545,7 @@ UNCONVERGED: list[tuple[Any, str]] = [
         )
     ),
     (S3VC(max_iter=1), r"L-BFGS did not converge in .* iterations.*tol"),
-    (LapESVC(epsilon=0.1, max_iter=1, tol=1e-15), r"'interior point' stopped \(not converged\)"),
+    (LapESVC(C=1.0, max_iter=1, tol=1e-15), r"'interior point' stopped \(not converged\)"),
     (
         LapERLSClassifier(n_eigenvectors=None, space=Landmarks(15), max_iter=1),
         r"solver='conjugate gradient' stopped",
