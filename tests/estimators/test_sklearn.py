@@ -115,8 +115,8 @@ RELATIVES = {
     "LapRLSRegressorCV": "LapRLSRegressor",
 }
 OF_THE_FAMILY = re.compile(
-    "sparse|memmap|contiguous|dtype|nan|complex|empty|fit1d|predict1d|not_an_array|supervised_y|"
-    "requires_y|classifiers_classes|positive_only|takes_y|n_features|pipeline|pandas|"
+    "estimator_sparse|memmap|contiguous|dtype|nan|complex|empty|fit1d|predict1d|not_an_array|supervised_y|"
+    "requires_y|classifiers_classes|positive_only|takes_y|check_n_features|pipeline|pandas|"
     "weights_(list|shape)"
 )
 # Not among `EVERY`, as they try other estimators.
