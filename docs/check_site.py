@@ -44,7 +44,7 @@ class Page(HTMLParser):
 
 
 def faults(root: Path) -> list[str]:
-    """What is wrong with the pages below a folder, a line each."""
+    """List the faults of the pages below a folder."""
     files = [path for path in sorted(root.rglob("*.html")) if "_static" not in path.parts]
     pages = {path: Page(path.read_text(encoding="utf-8")) for path in files}
     found = []

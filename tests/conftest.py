@@ -1,4 +1,4 @@
-"""What every test shares: determinism, and the papers' archives where there are any."""
+"""Settings of all tests: determinism, and the papers' archives if there are any."""
 
 from __future__ import annotations
 

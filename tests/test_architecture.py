@@ -37,8 +37,8 @@ LAYERS = tuple(
     )
 )
 
-# What a part must not know although it lies lower: a loss never sees X, a solver never sees a
-# kernel, a graph or a label, and an estimator holds no numerics.
+# Imports that are forbidden although they are downward: losses do not depend on X, solvers not on
+# kernels, graphs or labels, and estimators contain no numerics.
 FORBIDDEN = {
     "losses": [f"lapwing.{part}" for part in ["classes", "graphs", "kernels", "problem", "spaces"]],
     "solvers": [
@@ -134,7 +134,7 @@ def targets(node: Any, package: str, known: Any) -> Iterator[str]:
         base = ".".join([*anchor[: len(anchor) - node.level + 1], *filter(None, [base])])
     for alias in node.names:
         # `from lapwing import kernels` names a module, `from lapwing import LapSVC` not;
-        # `from scipy import linalg` cannot be told apart and is taken for a module.
+        # `from scipy import linalg` is ambiguous and counts as an import of scipy.linalg.
         full = f"{base}.{alias.name}"
         yield base if is_within(base, "lapwing") and full not in known else full
 
@@ -246,7 +246,7 @@ GUARDED = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import polar
         (optional, "plotting.py", "def draw():\n    import matplotlib.pyplot as plt", 1),
     ],
 )
-def test_each_rule_sees_what_it_forbids(
+def test_each_rule_detects_violations(
     package: Path, rule: Any, path: str, text: str, seen: int
 ) -> None:
     (package / "lapwing" / path).write_text(f"{text}\n")

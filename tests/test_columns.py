@@ -59,7 +59,7 @@ def test_variances_of_blocks_of_columns(monkeypatch: pytest.MonkeyPatch) -> None
     assert_allclose(column_variances(X), whole, rtol=1e-14)
 
 
-def test_the_centre_is_the_mean_unless_rows_far_off_drag_it() -> None:
+def test_the_centre_is_the_mean_or_with_outliers_the_median() -> None:
     X = points() + 7
     assert_array_equal(center_of(X), X.mean(axis=0))
     X[3] = 10

@@ -1,7 +1,7 @@
 """Docstrings: numpydoc's checks of all that is public.
 
-What a user meets (`FOR_USERS`) is documented in full. The parts inside are checked for what they do
-say: a documented parameter exists, in its place, and is explained.
+Public names (`FOR_USERS`) are documented completely. Internal ones need not be, but documented
+parameters must exist, in the right order, with a description.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def documented(module: ModuleType) -> Iterator[str]:
     own = [name for name in vars(module) if not name.startswith("_")]
     for name in getattr(module, "__all__", own):
         thing = getattr(module, name)
-        # What is exported more than once is looked at once: for users, or else where it is defined.
+        # Check names with several exports once: where users import them, or where they are defined.
         defined_in = getattr(thing, "__module__", None)
         if module.__name__ != (defined_in or module.__name__):
             continue
@@ -170,7 +170,7 @@ def documented_elsewhere(name: str) -> set[str]:
     if not inspect.isclass(thing):
         return set()
     if issubclass(thing, enum.Enum) or getattr(thing, "_is_protocol", False):
-        return {"PR01"}  # nobody calls them
+        return {"PR01"}  # never called by users
     # Values have fields, which are the parameters and the attributes in one.
     fields = set(getattr(thing, "_fields", getattr(thing, "__dataclass_fields__", ())))
     described = {
@@ -254,20 +254,20 @@ LITTLE: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("name", estimators())
 @pytest.mark.filterwarnings("ignore::lapwing.exceptions.LapwingWarning")
 def test_documented_attributes_equal_those_of_fits(name: str) -> None:
-    """Some belong to a kernel, a graph, a prior or named features: each is met in one of these."""
+    """Some need a kernel, a graph, a prior or named features: each occurs in one of the fits."""
     make = getattr(lapwing, name)
     known = make().get_params(deep=False)
     X = np.random.default_rng(0).normal(size=(30, 2))
     y = np.arange(30) % 3 if is_classifier(make()) else X[:, 0]
     y = np.where(np.arange(30) < 10, y, -1 if is_classifier(make()) else np.nan)
     met: set[str] = set()
-    wishes = {
+    options = {
         **{"kernel": "linear", "class_prior": "labels", "refine": "cut"},
         **{"gamma_I": 0.5, "gamma_Is": (0.5,)},  # a graph that a choice might leave out
     }
     if "candidates" in LITTLE.get(name, {}):
-        del wishes["class_prior"]  # which is told to default candidates only
-    for key, value in [("", None), *wishes.items()]:
+        del options["class_prior"]  # only default candidates get it
+    for key, value in [("", None), *options.items()]:
         if key and key not in known:
             continue
         points = pd.DataFrame(X, columns=["one", "two"]) if not key else X
@@ -317,7 +317,7 @@ def test_wrong_docstring_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     assert codes >= {"PR01", "PR02", "RT01"}
 
 
-# What an estimator on a cluster says in its own words, as it is not what the one in memory has.
+# Entries in which an estimator on a cluster differs from the one in memory.
 ON_CLUSTER = frozenset(
     {"graph", "kernel", "space", "method", "unlabeled_loss", "n_eigenvectors"}
     | {"alpha_", "coef_", "X_fit_", "n_iter_", "transduction_", "transduction_proba_"}

@@ -100,14 +100,14 @@ def test_programs_print_the_numbers_shown(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """In names of its own. (Once all were processes of their own: an import each took longer.)"""
+    """In a separate namespace: a separate process would have to import the library again."""
     shown = SHOWN.findall(program)
     assert len(shown) == program.count("print("), "say behind every print what it prints"
     assert shown
     monkeypatch.chdir(tmp_path)
     if "onnx" in program:
         pytest.importorskip("onnxruntime")
-    # Dataclasses look up their module: without one of its own it would be this test's.
+    # Dataclasses look up their module in sys.modules.
     module = ModuleType("program")
     monkeypatch.setitem(sys.modules, "program", module)
     exec(compile(program, "<program>", "exec"), vars(module))
@@ -122,27 +122,27 @@ def test_pages_have_programs() -> None:
 
 
 def test_output_of_commands_agrees_with_the_transcript() -> None:
-    """A page may show the first lines of what a command prints, and commands that print nothing."""
+    """A page may show the first lines of an output, and commands without output."""
     parts = read("docs/transcript.txt").strip().split("\n\n")
-    told = {part.splitlines()[0]: part for part in parts}
+    outputs = {part.splitlines()[0]: part for part in parts}
     seen = 0
     for path in PAGES:
         for block in re.findall(r"```console\n(.*?)```", read(path), re.DOTALL):
             for part in re.split(r"\n(?=\$ )", block.strip()):
                 command, *lines = part.splitlines()
                 if lines:
-                    assert told[command].startswith(part), f"{path.name}: {command}"
+                    assert outputs[command].startswith(part), f"{path.name}: {command}"
                     seen += 1
     assert seen >= 3
 
 
 def test_commands_of_the_readme_are_in_the_transcript() -> None:
-    """`docs/transcript.txt` is what they print: see `docs/make_transcript.py`."""
-    told = read("docs/transcript.txt").strip().split("\n\n")
+    """`docs/make_transcript.py` writes `docs/transcript.txt`, with the outputs."""
+    recorded = read("docs/transcript.txt").strip().split("\n\n")
     (block,) = re.findall(r"```\n(\$ .*?)\n```", section("A table, from the shell"), re.DOTALL)
     commands = block.split("\n\n")
     assert len(commands) >= 3
-    assert [command for command in commands if command not in told] == []
+    assert [command for command in commands if command not in recorded] == []
 
 
 def test_tables_of_getting_started_can_be_written(
@@ -339,7 +339,7 @@ def source(path: str) -> str:
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.stem)
 def test_named_files_exist(path: Path) -> None:
-    """Paths in backquotes, from the root or from src/lapwing: what moves is told here."""
+    """Paths in backquotes, from the root or from src/lapwing."""
     named = re.findall(r"`((?:[\w.-]+/)+(?:[\w-]+\.\w+)?)`", read(path))
     roots = [ROOT, ROOT / "src", ROOT / "src" / "lapwing"]
     assert [name for name in named if not any((root / name).exists() for root in roots)] == []

@@ -71,7 +71,7 @@ OF_KERNELS = takers("kernel")
 
 
 def made(name: str, **options: Any) -> Any:
-    """The estimator with the options, a graph that counts, and a sharp end of what iterates."""
+    """Make an estimator with the options, gamma_I above 0 and tight tolerances."""
     estimator = ESTIMATORS[name](**options)
     parameters = estimator.get_params()
     if parameters.get("gamma_I") == 0:

@@ -1,4 +1,4 @@
-"""Kernels against scikit-learn's, and what they promise beyond them."""
+"""Kernels against scikit-learn's, and their other guarantees."""
 
 from __future__ import annotations
 

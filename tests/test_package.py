@@ -161,7 +161,7 @@ def run(*command: str | Path, cwd: Path | None = None) -> subprocess.CompletedPr
 
 
 def check_python(code: str, *arguments: str, cwd: Path | None = None) -> str:
-    """Run a program, and return what it prints."""
+    """Run a program and return its output."""
     done = run(sys.executable, "-c", code, *arguments, cwd=cwd)
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -244,7 +244,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def bare_environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The scripts of an environment that holds the wheel and what it requires, and no extras."""
+    """Folder of scripts of an environment with the wheel and its requirements, without extras."""
     home = tmp_path_factory.mktemp("bare")
     venv.create(home, symlinks=True)
     place = {"base": str(home), "platbase": str(home)}

@@ -126,7 +126,7 @@ def test_pipelines_learn_from_frames(tmp_path: Path) -> None:
     assert np.isfinite(numbers.predict(frame)).all()
 
 
-def test_the_output_is_what_was_set() -> None:
+def test_set_output_gives_data_frames() -> None:
     frame = pd.DataFrame(columns(text=False))
     found = TableEncoder().set_output(transform="pandas").fit_transform(frame)
     assert isinstance(found, pd.DataFrame)
@@ -360,15 +360,15 @@ def test_odd_texts_are_encoded(texts: list[str]) -> None:
         assert encoder.transform(pd.DataFrame({"note": ["наш принтер сломан"]})).nnz == 0
 
 
-def test_values_and_texts_that_the_fit_did_not_have_are_reported() -> None:
+def test_values_and_texts_unseen_by_the_fit_are_reported() -> None:
     texts = ["red apple pie", "blue sea wave", "red sweet apple", "blue salt sea"] * 3
     frame = pd.DataFrame({"note": texts, "team": ["a", "b"] * 6})
     encoder = TableEncoder(text=["note"]).fit(frame)
     encoder.transform(frame)  # warnings are errors
     other = frame.assign(note=["xyzzy plugh", *texts[1:]], team=["c", *frame["team"][1:]])
-    with pytest.warns(LapwingWarning) as told:
+    with pytest.warns(LapwingWarning) as warned:
         encoder.transform(other)
-    assert [str(one.message) for one in told] == [
+    assert [str(one.message) for one in warned] == [
         "X: 'c' in 'team' did not occur in the fit, and is treated as none of the known values.",
         "X: 1 row has no word in 'note' that the model knows (the first is row 1). The other "
         "columns alone decide there.",

@@ -28,7 +28,7 @@ from sphinx.util.docutils import SphinxRole
 import lapwing
 
 FOLDER = Path("api", "generated")
-# Kept although scikit-learn gives it: whoever reads the page of an estimator looks for it.
+# Inherited from scikit-learn, listed because readers of an estimator's page look for them.
 ALSO = ("score", "fit_transform")
 
 
@@ -107,7 +107,7 @@ def stub(full: str, thing: Any) -> str:
 
 
 def of_class(name: str, thing: type) -> list[str]:
-    """What stands on the page of a class below its docstring."""
+    """Lines below the docstring on the page of a class: members of an enumeration, methods."""
     lines = []
     if issubclass(thing, enum.Enum):
         lines += [f"``{name}.{member.name}``: {member.value}\n" for member in thing]

@@ -72,14 +72,14 @@ def scrape(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any])
         figure = plt.figure(number)
         path = Path(next(block_vars["image_path_iterator"]))
         dark = path.with_stem(f"{path.stem}_dark")
-        said = words(figure) or Path(block_vars["src_file"]).stem.replace("_", " ")
+        alternative = words(figure) or Path(block_vars["src_file"]).stem.replace("_", " ")
         figure.savefig(path, dpi=DPI)
         darken(figure)
         figure.savefig(dark, dpi=DPI)
         for file, scheme in ((path, "light"), (dark, "dark")):
             place = file.relative_to(gallery_conf["src_dir"]).as_posix()
             shown.append(
-                f".. image:: /{place}\n   :alt: {said}\n   :align: center\n"
+                f".. image:: /{place}\n   :alt: {alternative}\n   :align: center\n"
                 f"   :class: sphx-glr-single-img only-{scheme}\n"
             )
     plt.close("all")
@@ -87,7 +87,7 @@ def scrape(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any])
 
 
 def words(figure: Figure) -> str:
-    """What a figure says of itself: its titles and the words at its axes."""
+    """Return the titles and axis labels of a figure, as its alternative text."""
     found = [figure.get_suptitle(), figure.get_supxlabel(), figure.get_supylabel()]
     for axes in figure.axes:
         found += [axes.get_title(loc) for loc in ("left", "center")]

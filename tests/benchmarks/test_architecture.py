@@ -1,4 +1,4 @@
-"""Imports of the benchmarks: families use what is shared, and never each other."""
+"""Imports of the benchmarks: families import the shared modules, never each other."""
 
 from __future__ import annotations
 

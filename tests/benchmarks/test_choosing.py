@@ -86,7 +86,7 @@ def test_choice_equals_that_of_compare() -> None:
 
 
 def test_constants_come_from_sets_of_other_origin(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where errors are what the labels say on one set, and far more on another of other origin."""
+    """One set has the errors that its labels suggest, a set of another origin far larger ones."""
     rng = np.random.default_rng(0)
     made = [
         record(source, i, row("LapSVC(gamma_I=0)", LABELS_ALONE, error + 0.01 * rng.random(), 2))
@@ -97,7 +97,7 @@ def test_constants_come_from_sets_of_other_origin(monkeypatch: pytest.MonkeyPatc
     assert found["g50c"].estimate == pytest.approx(0.4, abs=0.02)
     assert found["digit1"].estimate == pytest.approx(0.2, abs=0.02)
     assert not found["g50c"].covered
-    # Draws of other numbers of points take part, those of its own origin do not.
+    # Draws with another number of points are used, draws of the same origin are not.
     more = [replace(one, task=replace(one.task, source="text")) for one in made[:4]]
     helped = {o.task.source: o for o in outcomes(made, [*more, *made[4:]])}
     assert helped["digit1"].estimate == pytest.approx(found["digit1"].estimate, abs=0.01)

@@ -1,4 +1,4 @@
-"""From public files, made up here in their formats, to archives; and what is told on the way."""
+"""Conversion of public files to archives, on synthetic files of each format, with its messages."""
 
 from __future__ import annotations
 
@@ -53,9 +53,9 @@ def convert(
             )
         folder = tmp_path / "archives"
         assert main(["convert", str(source), "--output", str(folder)]) == 0
-        told = capsys.readouterr().err
-        assert f"{record.archive.file}: written to {folder}" in told
-        assert f"export {HOME_VARIABLE}={folder}" in told
+        printed = capsys.readouterr().err
+        assert f"{record.archive.file}: written to {folder}" in printed
+        assert f"export {HOME_VARIABLE}={folder}" in printed
         assert [path.name for path in folder.iterdir()] == [record.archive.file]
         with np.load(folder / record.archive.file, allow_pickle=False) as archive:
             return dict(archive)
@@ -245,15 +245,12 @@ def test_pickled_code_is_not_run(
     monkeypatch.chdir(tmp_path)
     write_permutations(source / "MNIST_permutations.npz", [Harm()])
     assert main(["convert", str(source), "--output", str(tmp_path / "out")]) == 1
-    told = capsys.readouterr().err
-    assert "labelperm_MNIST.npz: not written." in told
-    assert "which is no array" in told
+    printed = capsys.readouterr().err
+    assert "labelperm_MNIST.npz: not written." in printed
+    assert "which is no array" in printed
     assert not (tmp_path / "harm").exists()
     pickle.loads(pickle.dumps(Harm()))
     assert (tmp_path / "harm").exists(), "the file would have done harm"
-
-
-# What is told
 
 
 # Refused files

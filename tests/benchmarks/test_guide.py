@@ -1,4 +1,4 @@
-"""Without data: what is missing, and how to get it, in plain words and never as a traceback."""
+"""Messages about missing data: the name of the set and how to get it, without a traceback."""
 
 from __future__ import annotations
 

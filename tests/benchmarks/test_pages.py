@@ -1,4 +1,4 @@
-"""`all`, which runs everything piece by piece, and `pages`, which shows what was measured."""
+"""The commands `all`, which runs the benchmarks in pieces, and `pages`, which renders results."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def starter(
         (work / "reading.json").write_text(json.dumps(result()), encoding="utf-8") and None
     ),
 ) -> tuple[Callable[[Sequence[str]], int], list[list[str]]]:
-    """A stand-in for the process of a benchmark, and what it was called with."""
+    """Return a fake for the process of a benchmark, and the list of its calls."""
     calls: list[list[str]] = []
 
     def start(arguments: Sequence[str]) -> int:

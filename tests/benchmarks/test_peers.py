@@ -1,4 +1,4 @@
-"""lapwing beside other libraries: what is compared, and that a failure is a figure too."""
+"""Comparison of lapwing with other libraries: its tasks and methods, and counted failures."""
 
 from __future__ import annotations
 

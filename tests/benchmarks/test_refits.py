@@ -1,4 +1,4 @@
-"""The benchmark of refits: what it measures, and what it expects."""
+"""The benchmark of refits: its measurements and its limits."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ SLOW = ("KernelRidge by GridSearchCV", "FewLabelRegressor()")
 
 
 class Mean:
-    """The mean of the targets that it is given; it keeps what it saw."""
+    """Predict the mean of the targets; record X and y."""
 
     def fit(self, X: Array, y: Array) -> Mean:
         self.X, self.y = X, y
@@ -65,7 +65,7 @@ def test_shoulder_torque_of_two_rods() -> None:
     torque = sources.shoulder_torque(q, v, a)
     # A rod about its end, and a body of 1 kg that it carries: 1/3 + 1, and both weights.
     swing = (1 / 3 + 1) * a[:, 0] + 9.81 * (0.5 + 1) * np.cos(q[:, 0])
-    # What the second rod, moved along without turning, pulls at the shoulder besides.
+    # Torque of the second rod at the shoulder, which moves without turning.
     beside = 0.5 * (np.cos(q[:, 1]) * a[:, 0] + np.sin(q[:, 1]) * v[:, 0] ** 2)
     beside += 0.5 * 9.81 * np.cos(q.sum(axis=1))
     np.testing.assert_allclose(torque, swing + beside)

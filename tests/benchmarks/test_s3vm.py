@@ -211,7 +211,7 @@ def test_selection_scores_every_candidate(name: str) -> None:
 
 
 def test_cross_validation_hides_the_fold() -> None:
-    # Noise: whoever saw the labels would have them right, with as many dimensions as points.
+    # Noise in more dimensions than points: only a fit that uses the hidden labels gets them right.
     rng = np.random.default_rng(0)
     points = SignedPoints(rng.standard_normal((60, 80)), rng.choice([-1.0, 1.0], 60))
     part = partition(points, (40, 10, 10), rng)

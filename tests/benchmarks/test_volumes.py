@@ -1,4 +1,4 @@
-"""The benchmark of class volumes: what is told of a prior, kept records, and verdicts."""
+"""The benchmark of class volumes: known and wrong priors, stored records, and verdicts."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_known_wrong_and_unknown_priors() -> None:
     assert prior_of(y, "unknown") is None
 
 
-def test_unseen_points_are_no_points_of_the_fit() -> None:
+def test_unseen_points_are_excluded_from_the_fit() -> None:
     data = clouds()
     assert data.is_test is not None
     assert not data.is_test[points_of(data, Task(UNSEEN, 1, 0), None)].any()

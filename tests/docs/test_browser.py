@@ -20,7 +20,7 @@ pytestmark = [
     pytest.mark.skipif(not (SITE / "index.html").exists(), reason="needs the site: make docs"),
 ]
 
-# Pages that somebody wrote, the gallery, and some of those that are made for each name.
+# Written pages, the gallery, and some of the generated pages of the API.
 PAGES = [
     *(path.relative_to(ROOT / "docs").with_suffix(".html") for path in DOCS_PAGES),
     *(path.relative_to(SITE) for path in sorted(SITE.glob("auto_examples/**/*.html"))),
@@ -47,15 +47,17 @@ def context(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 def test_pages_load_completely_and_fit(context: Any, part: int) -> None:
     """No word on the console, no request that leaves, no sideways scroll, every picture there."""
     page = context.new_page()
-    told: list[str] = []
-    page.on("console", lambda m: told.append(m.text) if m.type in ("error", "warning") else None)
-    page.on("pageerror", lambda error: told.append(str(error)))
-    page.on("request", lambda r: told.append(r.url) if not is_local(r.url) else None)
+    messages: list[str] = []
+    page.on(
+        "console", lambda m: messages.append(m.text) if m.type in ("error", "warning") else None
+    )
+    page.on("pageerror", lambda error: messages.append(str(error)))
+    page.on("request", lambda r: messages.append(r.url) if not is_local(r.url) else None)
     faults = []
     for path in PAGES[part::PARTS]:
-        told.clear()
+        messages.clear()
         page.goto((SITE / path).as_uri())
-        # What is loaded when it is scrolled to would have to be scrolled to.
+        # Load all images now: lazy ones would need scrolling.
         page.evaluate("document.querySelectorAll('img').forEach(i => i.loading = 'eager')")
         # A page is loaded once: it follows the reader's theme and window by itself.
         for width, scheme in LOOKS:
@@ -67,7 +69,7 @@ def test_pages_load_completely_and_fit(context: Any, part: int) -> None:
             faults += [f"{here}: {source} does not load" for source in page.evaluate(BROKEN)]
             if over := page.evaluate(SCROLLS):
                 faults.append(f"{here}: scrolls sideways by {over}")
-        faults += [f"{path}: {text}" for text in told]
+        faults += [f"{path}: {text}" for text in messages]
     page.close()
     assert faults == []
 
@@ -83,7 +85,7 @@ def test_text_has_enough_contrast(context: Any, path: str, scheme: str) -> None:
     page = context.new_page()
     page.emulate_media(color_scheme=scheme)
     page.goto((SITE / path).as_uri())
-    # Colours that are on their way to others are not what is read.
+    # Measure final colours, not those within a transition.
     page.add_style_tag(content="* { transition: none !important; }")
     pale = [entry for entry in page.evaluate(CONTRASTS) if entry[0] < 4.45]
     page.close()

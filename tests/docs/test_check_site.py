@@ -26,7 +26,7 @@ def test_complete_site_has_no_faults(site: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("added", "told"),
+    ("added", "expected"),
     [
         ('<a href="c.html">', "index.html: c.html is not there"),
         ('<a href="b.html#start">', "index.html: b.html#start names no place of that page"),
@@ -36,10 +36,10 @@ def test_complete_site_has_no_faults(site: Path) -> None:
         ('<link rel="stylesheet" href="https://x.org/a.css">', "index.html: fetches https://x.org/a.css"),
     ],
 )  # fmt: skip
-def test_faults_are_reported_by_page_and_target(site: Path, added: str, told: str) -> None:
+def test_faults_are_reported_by_page_and_target(site: Path, added: str, expected: str) -> None:
     page = site / "index.html"
     page.write_text(GOOD + added, encoding="utf-8")
-    assert faults(site) == [told]
+    assert faults(site) == [expected]
 
 
 def test_style_sheets_must_not_fetch(site: Path) -> None:
@@ -48,5 +48,5 @@ def test_style_sheets_must_not_fetch(site: Path) -> None:
 
 
 def test_empty_folder_is_reported(tmp_path: Path) -> None:
-    (told,) = faults(tmp_path)
-    assert told.endswith("no pages; run make docs first")
+    (fault,) = faults(tmp_path)
+    assert fault.endswith("no pages; run make docs first")

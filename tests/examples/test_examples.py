@@ -144,7 +144,7 @@ CLAIMS = (
     *(compare, calibration, active_labelling, class_volumes),
     *(own_graph, own_loss, own_kernel, pipelines, callbacks, saving),
 )
-# What an example cannot do without, beside matplotlib.
+# Packages that an example requires, besides matplotlib.
 NEEDS = {"plot_saving": ("skops", "onnx", "onnxruntime")}
 
 
@@ -166,7 +166,7 @@ def test_example_runs_and_its_claims_hold(
     for module in NEEDS.get(name, ()):
         pytest.importorskip(module)
     monkeypatch.setattr("sys.argv", [name])
-    monkeypatch.setattr(plt, "show", lambda: None)  # nobody looks
+    monkeypatch.setattr(plt, "show", lambda: None)
     plt.switch_backend("Agg")
     try:
         found = runpy.run_path(str(EXAMPLES[name]), run_name="__main__")
@@ -182,7 +182,7 @@ def test_every_example_has_a_claim() -> None:
 
 
 @pytest.mark.parametrize("path", EXAMPLES.values(), ids=lambda path: path.stem)
-def test_example_has_a_title_and_tells_its_data(path: Path) -> None:
+def test_example_has_a_title_and_names_its_kind_of_data(path: Path) -> None:
     text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
     title, underline = text.splitlines()[:2]
     assert underline == "=" * len(title)
