@@ -281,10 +281,10 @@ def labeled_cross_val_predict(
             "once, with LabeledStratifiedKFold, LabeledKFold or LeaveOneLabelOut."
         )
     answers = Parallel(n_jobs=n_jobs)(
-        delayed(_answer)(clone(estimator), X, y, train, test, method, params)
+        delayed(_fit_and_predict)(clone(estimator), X, y, train, test, method, params)
         for train, test in splits
     )
-    _tell([caught for _, _, caught in answers])
+    _warn_once([caught for _, _, caught in answers])
     if method in _BY_CLASS:
         _check_classes([classes for _, classes, _ in answers])
     order = np.argsort(held)
@@ -303,7 +303,7 @@ def _splitter(cv: Any, classifier: bool, unlabeled: object) -> Any:
     return LabeledKFold(n_splits, unlabeled=unlabeled, regression=True)
 
 
-def _answer(
+def _fit_and_predict(
     estimator: BaseEstimator,
     X: PointsLike,
     y: ArrayLike,
@@ -323,7 +323,7 @@ def _answer(
     return values, classes, caught
 
 
-def _tell(caught: list[list[Warning]]) -> None:
+def _warn_once(caught: list[list[Warning]]) -> None:
     """Issue a warning of several fits once, although their texts differ in row numbers."""
     first: dict[type[Warning], str] = {}
     for warning in (warning for each in caught for warning in each):

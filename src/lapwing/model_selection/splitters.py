@@ -40,7 +40,6 @@ _NAMED = 5  # classes listed in a message
 class LabeledSplitter(BaseCrossValidator):
     """Base of the splitters; a final class determines which labels are held out together."""
 
-    n_splits: int | None = None  # None: one for each label
     unlabeled: Any
     regression: bool | str = False
 
@@ -54,8 +53,8 @@ class LabeledSplitter(BaseCrossValidator):
         X : None
             Ignored.
         y : array-like of shape (n_samples,), default=None
-            Labels; not needed by `LabeledShuffleSplit`. Without them `n_splits` is returned,
-            although there may be fewer folds if few labels can be held out.
+            Labels; ignored by `LabeledShuffleSplit`. Without them `n_splits` is returned, although
+            there may be fewer folds if few labels can be held out.
         groups : None
             Not supported: any other value raises an error.
 
@@ -70,10 +69,11 @@ class LabeledSplitter(BaseCrossValidator):
             If no label can be held out, or groups are given.
         """
         self._refuse_groups(groups)
-        if y is None and self.n_splits is not None:
-            return self.n_splits
-        labels = self._read(y)
-        return self._count_splits(labels.codes[labels.labeled])
+        return self._count_splits(y)
+
+    @abstractmethod
+    def _count_splits(self, y: ArrayLike | None) -> int:
+        """Return the number of splits of these labels."""
 
     def split(
         self, X: object, y: ArrayLike | None = None, groups: object = None
@@ -111,7 +111,15 @@ class LabeledSplitter(BaseCrossValidator):
         labels = self._read(y)
         rows, unlabeled = np.flatnonzero(labels.labeled), np.flatnonzero(~labels.labeled)
         codes = labels.codes[rows]
-        self._warn_few(labels.classes, codes)
+        single = codes[_is_single(codes)]
+        if len(labels.classes) and len(single):
+            warn(
+                f"{len(single)} of {len(codes)} labels are never held out: they are the only ones "
+                f"of their classes ({quoted(labels.classes[single].tolist(), _NAMED)}), so scores "
+                "do not include these classes. Label another row of each such class."
+                f"{self._regression_hint(labels.classes)}",
+                FewLabelsWarning,
+            )
         for train, test in self._label_splits(codes, len(labels.classes)):
             train = train[_in_turn(codes[train])]
             yield np.concatenate([rows[train], unlabeled]), rows[test]
@@ -124,11 +132,6 @@ class LabeledSplitter(BaseCrossValidator):
                 "of a split. Leave groups out."
             )
 
-    def _count_splits(self, codes: Array) -> int:
-        """Return the number of splits of labels with these classes: at most one for each label."""
-        n_free = int((~_is_single(codes)).sum())
-        return n_free if self.n_splits is None else min(self.n_splits, n_free)
-
     @abstractmethod
     def _label_splits(self, codes: Array, n_classes: int) -> Iterator[tuple[Array, Array]]:
         """Yield the positions of the labels in the training and test sets.
@@ -140,26 +143,6 @@ class LabeledSplitter(BaseCrossValidator):
         n_classes : int
             0 for a regression, whose targets have code 0.
         """
-
-    def _warn_few(self, classes: Array, codes: Array) -> None:
-        """Warn about labels that are never held out."""
-        single = codes[_is_single(codes)]
-        if len(classes) and len(single):
-            warn(
-                f"{len(single)} of {len(codes)} labels are never held out: they are the only ones "
-                f"of their classes ({quoted(classes[single].tolist(), _NAMED)}), so scores do not "
-                "include these classes. Label another row of each such class."
-                f"{self._regression_hint(classes)}",
-                FewLabelsWarning,
-            )
-        n_splits = self._count_splits(codes)
-        if self.n_splits is not None and n_splits < self.n_splits:
-            warn(
-                f"n_splits={self.n_splits} is more than the {n_splits} labels that can be held "
-                f"out, so there are {n_splits} splits, one a label. Label more rows, or use "
-                "LeaveOneLabelOut, which means this.",
-                FewLabelsWarning,
-            )
 
     def _read(self, y: ArrayLike | None) -> ClassLabels:
         labels = read_labels(y, self.unlabeled, self.regression)
@@ -186,20 +169,56 @@ class LabeledSplitter(BaseCrossValidator):
 class LabeledFolds(LabeledSplitter):
     """Splitter that holds out each label once."""
 
+    n_splits: int | None = None  # None: one for each label
+
+    def _count_splits(self, y: ArrayLike | None) -> int:
+        if y is None and self.n_splits is not None:
+            return self.n_splits
+        labels = self._read(y)
+        return self._count_folds(~_is_single(labels.codes[labels.labeled]))
+
+    def _count_folds(self, free: Array) -> int:
+        """Return the number of folds: at most one for each label that can be held out."""
+        n_free = int(free.sum())
+        return n_free if self.n_splits is None else min(self.n_splits, n_free)
+
     def _label_splits(self, codes: Array, n_classes: int) -> Iterator[tuple[Array, Array]]:
-        free, n_folds = ~_is_single(codes), self._count_splits(codes)
+        free = ~_is_single(codes)
+        n_folds = self._count_folds(free)
+        if self.n_splits is not None and n_folds < self.n_splits:
+            warn(
+                f"n_splits={self.n_splits} is more than the {n_folds} labels that can be held out, "
+                f"so there are {n_folds} splits, one a label. Label more rows, or use "
+                "LeaveOneLabelOut, which means this.",
+                FewLabelsWarning,
+            )
         folds = np.full(len(codes), -1)
-        folds[free] = self._deal(codes[free], n_folds)
+        folds[free] = self._assign(codes[free], n_folds)
         for fold in range(n_folds):
             yield np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
 
     @abstractmethod
-    def _deal(self, codes: Array, n_folds: int) -> Array:
+    def _assign(self, codes: Array, n_folds: int) -> Array:
         """Assign labels to folds so that every class is in at least two."""
 
 
 @parameters
-class LabeledKFold(LabeledFolds):
+class ShuffledFolds(LabeledFolds):
+    """Splitter with a number of folds, of labels in their order or shuffled."""
+
+    n_splits: int = 5
+    _: KW_ONLY
+    shuffle: bool = False
+    random_state: int | np.random.RandomState | None = None
+    unlabeled: object = "auto"
+
+    def __post_init__(self) -> None:
+        # With the checks and messages of scikit-learn.
+        KFold(self.n_splits, shuffle=self.shuffle, random_state=self.random_state)
+
+
+@parameters
+class LabeledKFold(ShuffledFolds):
     """K-fold splits of the labelled rows, with all unlabelled rows in every training set.
 
     For regression, and for classification if the class proportions may differ between folds;
@@ -241,18 +260,10 @@ class LabeledKFold(LabeledFolds):
     [0 2 1 3] [4 5]
     """
 
-    n_splits: int = 5
     _: KW_ONLY
-    shuffle: bool = False
-    random_state: int | np.random.RandomState | None = None
-    unlabeled: object = "auto"
     regression: bool | str = "auto"
 
-    def __post_init__(self) -> None:
-        # With the checks and messages of scikit-learn.
-        KFold(self.n_splits, shuffle=self.shuffle, random_state=self.random_state)
-
-    def _deal(self, codes: Array, n_folds: int) -> Array:
+    def _assign(self, codes: Array, n_folds: int) -> Array:
         cut = KFold(n_folds, shuffle=self.shuffle, random_state=self.random_state)
         folds = np.empty(len(codes), dtype=np.intp)
         for fold, (_, test) in enumerate(cut.split(folds)):
@@ -265,7 +276,7 @@ class LabeledKFold(LabeledFolds):
 
 
 @parameters
-class LabeledStratifiedKFold(LabeledFolds):
+class LabeledStratifiedKFold(ShuffledFolds):
     """Stratified K-fold splits of the labelled rows; training sets have all unlabelled rows.
 
     Every training set contains a label of each class: the only label of a class is never held out,
@@ -300,17 +311,7 @@ class LabeledStratifiedKFold(LabeledFolds):
     [0 2 1 3] [4 5]
     """
 
-    n_splits: int = 5
-    _: KW_ONLY
-    shuffle: bool = False
-    random_state: int | np.random.RandomState | None = None
-    unlabeled: object = "auto"
-
-    def __post_init__(self) -> None:
-        # With the checks and messages of scikit-learn.
-        KFold(self.n_splits, shuffle=self.shuffle, random_state=self.random_state)
-
-    def _deal(self, codes: Array, n_folds: int) -> Array:
+    def _assign(self, codes: Array, n_folds: int) -> Array:
         # Sorted by class and distributed in turn: class counts and sizes of folds differ by at most
         # one label, and a class of two or more labels is never in a single fold.
         dealt = np.arange(len(codes)) % n_folds
@@ -320,10 +321,10 @@ class LabeledStratifiedKFold(LabeledFolds):
         ordered = np.sort(by_appearance)
         folds = np.empty(len(codes), dtype=np.intp)
         for k in range(len(first)):
-            hand = np.sort(dealt[ordered == k])
+            own = np.sort(dealt[ordered == k])
             if self.shuffle:
-                random.shuffle(hand)
-            folds[by_appearance == k] = hand
+                random.shuffle(own)
+            folds[by_appearance == k] = own
         return folds
 
 
@@ -380,7 +381,7 @@ class LabeledShuffleSplit(LabeledSplitter):
     unlabeled: object = "auto"
     regression: bool | str = "auto"
 
-    def _count_splits(self, codes: Array) -> int:
+    def _count_splits(self, y: ArrayLike | None) -> int:
         return self.n_splits
 
     def _label_splits(self, codes: Array, n_classes: int) -> Iterator[tuple[Array, Array]]:
@@ -446,7 +447,7 @@ class LeaveOneLabelOut(LabeledFolds):
     unlabeled: object = "auto"
     regression: bool | str = "auto"
 
-    def _deal(self, codes: Array, n_folds: int) -> Array:
+    def _assign(self, codes: Array, n_folds: int) -> Array:
         return np.arange(n_folds)
 
 
@@ -472,9 +473,8 @@ def _is_single(codes: Array) -> Array:
 def _in_turn(codes: Array) -> Array:
     """Order labels so that one of each class comes before a second one of any."""
     order = np.argsort(codes, kind="stable")
-    counts = np.bincount(codes)
     turn = np.empty(len(codes), dtype=np.intp)
-    turn[order] = np.arange(len(codes)) - np.repeat(np.cumsum(counts) - counts, counts)
+    turn[order] = np.arange(len(codes)) - np.searchsorted(codes[order], codes[order])
     return np.argsort(turn, kind="stable")
 
 
