@@ -7,6 +7,7 @@ parameters must exist, in the right order, with a description.
 from __future__ import annotations
 
 import ast
+import doctest
 import enum
 import importlib
 import inspect
@@ -389,3 +390,19 @@ def test_entries_come_from_the_first_or_the_named_class(
     assert document(*homes)(made).__doc__ == f"Made.\n\n    {expected}\n"
     with pytest.raises(KeyError, match="c"):
         document(*homes)(type("Made", (), {"__doc__": "Made.\n\n    {c}\n"}))
+
+
+EXAMPLES = [
+    f"{module}.{name}"
+    for module in FOR_USERS
+    if module != "lapwing.plotting"  # see tests/plotting/test_displays.py
+    for name in PUBLIC[module].split()
+]
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_examples_print_their_results(name: str) -> None:
+    runner = doctest.DocTestRunner()
+    for test in doctest.DocTestFinder().find(pydoc.locate(name), name, globs={}):
+        runner.run(test)
+    assert runner.summarize().failed == 0
