@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -41,7 +42,7 @@ TARGETS = np.where(LABELS < 0, np.nan, LABELS + 0.5)
 
 
 @pytest.mark.parametrize("as_sparse", [False, True])
-def test_first_rows_show_every_cluster(as_sparse: bool) -> None:
+def test_first_rows_cover_every_cluster(as_sparse: bool) -> None:
     rows = rows_to_label(sparse.csr_array(X) if as_sparse else X, k=4)
     assert sorted(TRUTH[rows]) == [0, 1, 2, 3]
 
@@ -82,12 +83,11 @@ def test_the_last_step_of_a_pipeline_is_used() -> None:
 
 
 def test_a_given_graph_replaces_that_of_the_model() -> None:
-    own = LapSVC(graph=KNNGraph(12)).fit(X, LABELS)
-    usual = LapSVC().fit(X, LABELS)
+    choose = partial(rows_to_label, X, k=8)
+    own, usual = LapSVC(graph=KNNGraph(12)).fit(X, LABELS), LapSVC().fit(X, LABELS)
     usual.transduction_proba_ = own.transduction_proba_
-    by_own = rows_to_label(X, k=8, model=own)
-    assert (by_own != rows_to_label(X, k=8, model=usual)).any()
-    assert_array_equal(by_own, rows_to_label(X, k=8, model=usual, graph=KNNGraph(12)))
+    assert (choose(model=own) != choose(model=usual)).any()
+    assert_array_equal(choose(model=own), choose(model=usual, graph=KNNGraph(12)))
 
 
 def test_given_labels_replace_those_of_the_fit() -> None:
@@ -161,24 +161,19 @@ def test_a_kernel_matrix_has_no_points_for_a_graph() -> None:
     assert len(rows_to_label(K, k=2, model=model, graph=graph)) == 2
 
 
-def test_the_graph_is_that_of_the_fit_where_a_family_has_its_own_or_chooses() -> None:
+def test_the_graph_is_that_of_the_fit_if_a_family_has_its_own_or_selects_one() -> None:
+    choose = partial(rows_to_label, X, k=9)
     model = BalancedGraphClassifier().fit(X, LABELS)
     own = KNNGraph(10, weights="steep", power=1)
-    assert_array_equal(
-        rows_to_label(X, k=9, model=model), rows_to_label(X, k=9, model=model, graph=own)
-    )
-    assert (
-        rows_to_label(X, k=9, model=model) != rows_to_label(X, k=9, model=model, graph=KNNGraph(10))
-    ).any()
+    assert_array_equal(choose(model=model), choose(model=model, graph=own))
+    assert (choose(model=model) != choose(model=model, graph=KNNGraph(10))).any()
     graph = KNNGraph(20, normalized=False)
-    chosen = LapRLSRegressorCV(graphs=[graph], updatable=True).fit(X, TARGETS)
-    assert_array_equal(rows_to_label(X, k=9, model=chosen), chosen.suggest(9))
-    assert (
-        chosen.suggest(9) != rows_to_label(X, k=9, model=LapRLSRegressor().fit(X, TARGETS))
-    ).any()
+    selected = LapRLSRegressorCV(graphs=[graph], updatable=True).fit(X, TARGETS)
+    assert_array_equal(choose(model=selected), selected.suggest(9))
+    assert (selected.suggest(9) != choose(model=LapRLSRegressor().fit(X, TARGETS))).any()
 
 
-def test_labels_are_read_as_the_model_read_its_own() -> None:
+def test_labels_are_read_with_the_marker_of_the_model() -> None:
     for known, model in [
         (np.where(LABELS < 0, 99, LABELS), LapSVC(unlabeled=99)),
         (np.where(LABELS < 0, None, np.where(LABELS < 2, -1, 1)), LapSVC()),
@@ -206,24 +201,14 @@ def test_labels_without_a_gap_are_reported(rest: Any, cure: str) -> None:
 
 
 @pytest.mark.parametrize("in_blocks", [False, True])
-def test_points_on_disk(
-    tmp_path: Any,
-    monkeypatch: pytest.MonkeyPatch,
-    in_blocks: bool,
-) -> None:
-    np.save(tmp_path / "X.npy", X)
-    expected = rows_to_label(X, k=4)
-    model = LapSVC().fit(X, LABELS)
+def test_points_on_disk(tmp_path: Any, monkeypatch: pytest.MonkeyPatch, in_blocks: bool) -> None:
+    path, model = tmp_path / "X.npy", LapSVC().fit(X, LABELS)
+    np.save(path, X)
     if in_blocks:
         monkeypatch.setattr(points_module, "_SMALL_BYTES", 0)
-    assert_array_equal(rows_to_label(tmp_path / "X.npy", k=4), expected)
-    assert_array_equal(
-        rows_to_label(tmp_path / "X.npy", k=4, model=model), rows_to_label(X, k=4, model=model)
-    )
-    found = KNeighborsTransformer(n_neighbors=5)
-    assert_array_equal(
-        rows_to_label(tmp_path / "X.npy", k=4, graph=found), rows_to_label(X, k=4, graph=found)
-    )
+    for options in ({}, {"model": model}, {"graph": KNeighborsTransformer(n_neighbors=5)}):
+        expected = rows_to_label(X, k=4, **options)
+        assert_array_equal(rows_to_label(path, k=4, **options), expected)
     with pytest.raises(FileNotFoundError, match=r"There is no .*Y\.npy"):
         rows_to_label(tmp_path / "Y.npy", k=4)
 

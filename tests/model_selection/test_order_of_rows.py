@@ -1,4 +1,4 @@
-"""Independence of the order of the rows: draws are made by values, and ties are told."""
+"""Independence of the order of the rows, and reported ties."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Choice among regressions: what is left out, which is chosen, and what is said of it."""
+"""Comparison of regressions: residuals, the selection, and the verdict in words."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_intervals_of_few_residuals_are_wide() -> None:
     assert wide == pytest.approx((0, 1 + 1.6449), rel=1e-3)
 
 
-def test_a_line_that_was_chosen_has_intervals() -> None:
+def test_a_selected_linear_regression_has_intervals() -> None:
     rng = np.random.default_rng(0)
     points = rng.normal(size=(40, 3))
     y = points @ [1.0, 2.0, -1.0] + 0.1 * rng.normal(size=40)
@@ -101,7 +101,7 @@ def test_a_line_that_was_chosen_has_intervals() -> None:
     assert found.best.solver == "newton"  # what a user asks for stays
 
 
-def test_equal_targets_are_left_to_the_labels_alone() -> None:
+def test_equal_targets_select_a_supervised_candidate() -> None:
     with pytest.warns(ConstantFitWarning, match=r"All 10 targets are 5\.5, so the answer"):
         found = compare(X, np.where(np.isnan(Y), np.nan, 5.5))
     assert found.chosen.assumption == LABELS_ALONE
@@ -122,7 +122,7 @@ def test_an_estimator_with_selected_parameters_replaces_the_search() -> None:
     np.testing.assert_allclose(found.chosen.residuals, fitted.left_out_residuals_, atol=1e-9)
 
 
-def test_the_supervised_candidate_stays_unless_another_is_better() -> None:
+def test_the_supervised_candidate_is_selected_unless_another_is_better() -> None:
     rng = np.random.default_rng(0)
     noise = rng.choice([-1.0, 1.0], 50)
     alone = evidence("alone", noise, LABELS_ALONE)
@@ -214,7 +214,7 @@ def test_standard_deviations_are_those_of_the_chosen_estimator() -> None:
         tube.predict(X, return_std=True)
 
 
-def test_a_column_vector_is_warned_of_once() -> None:
+def test_a_column_vector_of_targets_warns_once() -> None:
     with pytest.warns(DataConversionWarning) as told:
         FewLabelRegressor([ALONE]).fit(X, Y[:, None])
     assert [warning.category for warning in told] == [DataConversionWarning]

@@ -1,4 +1,4 @@
-"""Probabilities by labels that were left out of models that are fitted again for them."""
+"""Calibration of probabilities by left-out labels."""
 
 from __future__ import annotations
 
@@ -148,18 +148,30 @@ def test_calibrate_replaces_the_chosen_estimator(fitted: Any, piped: bool) -> No
 
 def test_data_of_another_fit_is_refused(fitted: Any) -> None:
     X, y, truth, model = fitted
-    with pytest.raises(ValueError, match="max_left_out=0 must be a whole number >= 1"):
-        calibrate(model, X, y, max_left_out=0)
-    with pytest.raises(
-        TypeError, match=r"LogisticRegression cannot be cali.*searches give best_esti"
-    ):
-        calibrate(LogisticRegression().fit(X, truth), X, y)
-    with pytest.raises(ValueError, match=r"X has 1 features, and the model was fitted to 3"):
-        calibrate(model, X[:, :1], y)
-    with pytest.raises(
-        ValueError, match=r"y has the classes \[7, 8\], and the model was fitted to"
-    ):
-        calibrate(model, X, np.where(y < 0, -1, y + 7))
+    other = LogisticRegression().fit(X, truth)
+    refused: list[tuple[Any, Any, Any, dict[str, int], type[Exception], str]] = [
+        (
+            model,
+            X,
+            y,
+            {"max_left_out": 0},
+            ValueError,
+            "max_left_out=0 must be a whole number",
+        ),
+        (other, X, y, {}, TypeError, "LogisticRegression cannot be cali.*searches give best_esti"),
+        (model, X[:, :1], y, {}, ValueError, "X has 1 features, and the model was fitted to 3"),
+        (
+            model,
+            X,
+            y + 7 * (y >= 0),
+            {},
+            ValueError,
+            r"y has the classes \[7, 8\], and the",
+        ),
+    ]
+    for given, points, labels, options, error, message in refused:
+        with pytest.raises(error, match=message):
+            calibrate(given, points, labels, **options)
     X, y, _ = labeled_clusters(2, n_labels=1)
     with pytest.raises(ValueError, match="Every class has one label, and none can be left out"):
         calibrate(S3VC(**ONE_DESCENT).fit(X, y), X, y)

@@ -1,8 +1,7 @@
-"""Sizes of the classes in a comparison: who is told them, and what follows."""
+"""Class proportions in a comparison."""
 
 from __future__ import annotations
 
-import math
 import re
 from dataclasses import replace
 from typing import Any
@@ -31,7 +30,7 @@ from lapwing.model_selection.candidates import (
     with_sizes,
 )
 from lapwing.model_selection.comparison import in_order
-from lapwing.model_selection.evidence import CONSTANTS, Effort, estimate_error, try_out
+from lapwing.model_selection.evidence import Effort, try_out
 from tests.helpers.data import around_corners
 from tests.model_selection.test_compare import row
 
@@ -49,7 +48,7 @@ def unequal(
     return X, mask_labels(truth, n_labels, random_state=0), truth
 
 
-def told(
+def default_estimators(
     class_prior: Any, *, n_rows: int = 50, n_classes: int = 3, labels: Any = None
 ) -> dict[str, Any]:
     """The default candidates by their names."""
@@ -58,12 +57,12 @@ def told(
     return {c.name: c.estimator for c in with_sizes(found, class_prior, code_classes(y))}
 
 
-# --- who is told ----------------------------------------------------------------------------------
+# --- candidates -----------------------------------------------------------------------------------
 
 
-def test_each_default_candidate_is_told_in_its_own_words() -> None:
+def test_default_candidates_get_class_sizes_by_their_own_parameter() -> None:
     prior = [3, 1, 1]
-    found = told(prior)
+    found = default_estimators(prior)
     assert list(found) == [
         "LapSVC(gamma_I=0, class_prior=...)",
         "LapSVC(class_prior=...)",
@@ -74,43 +73,39 @@ def test_each_default_candidate_is_told_in_its_own_words() -> None:
     *others, gap = found.values()
     assert all(one.class_prior == prior for one in others)
     assert gap.balance == pytest.approx({0: 0.6, 1: 0.2, 2: 0.2})
-    labels = told("labels")
+    labels = default_estimators("labels")
     assert labels["LapERLSClassifier(class_prior='labels')"].class_prior == "labels"
     assert labels["S3VC(balance='labels')"].balance == "labels"
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("n_rows", [50, 12_001])
-def test_no_default_candidate_that_holds_sizes_is_forgotten(n_rows: int, n_classes: int) -> None:
+def test_every_default_candidate_with_class_sizes_gets_them(n_rows: int, n_classes: int) -> None:
     """A recipe that is added is told as well, or says here that it can hold none."""
-    found = told("uniform", n_rows=n_rows, n_classes=n_classes)
+    found = default_estimators("uniform", n_rows=n_rows, n_classes=n_classes)
     for one in found.values():
         sized = getattr(one, "class_prior", None) == "uniform" or bool(getattr(one, "balance", 0))
         assert sized or one.C_star == 0  # the supervised SVM of many rows
 
 
-@pytest.mark.parametrize("nothing", [None, "unknown"])
-def test_an_unknown_prior_changes_no_candidate(nothing: Any) -> None:
+@pytest.mark.parametrize("prior", [None, "unknown", [1, 2, 3]])
+def test_given_candidates_are_not_changed(prior: Any) -> None:
     plain = default_candidates(np.ones((50, 2)), n_classes=3)
-    assert list(told(nothing)) == [c.name for c in plain]
-    assert [repr(e) for e in told(nothing).values()] == [repr(c.estimator) for c in plain]
+    before = [repr(c) for c in plain]
+    found = with_sizes(plain, prior, code_classes([0, 1, 2, -1]))
+    assert [repr(c) for c in plain] == before
+    if prior in (None, "unknown"):
+        assert [repr(c) for c in found] == before
 
 
-def test_the_defaults_of_others_are_not_touched() -> None:
-    plain = default_candidates(np.ones((50, 2)), n_classes=3)
-    before = [repr(c.estimator) for c in plain]
-    with_sizes(plain, [1, 2, 3], code_classes([0, 1, 2, -1]))
-    assert [repr(c.estimator) for c in plain] == before
-
-
-def test_names_of_classes_are_the_keys_of_the_balance() -> None:
+def test_balance_is_by_the_names_of_the_classes() -> None:
     y = np.array(["ash", "beech", ""])
     for prior in ({"beech": 1, "ash": 3}, pd.Series({"beech": 25, "ash": 75}), [0.75, 0.25]):
-        gap = told(prior, n_classes=2, labels=y)["S3VC(balance=...)"]
+        gap = default_estimators(prior, n_classes=2, labels=y)["S3VC(balance=...)"]
         assert gap.balance == {"ash": 0.75, "beech": 0.25}
 
 
-# --- what is fitted -------------------------------------------------------------------------------
+# --- fits -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -129,7 +124,7 @@ def test_the_chosen_estimator_meets_the_prior(monkeypatch: pytest.MonkeyPatch, k
     assert np.abs(np.bincount(model.transduction_) - sizes).max() <= 1
 
 
-def test_a_comparison_is_that_of_candidates_that_were_told() -> None:
+def test_class_prior_is_set_in_the_default_candidates() -> None:
     X, y, _ = unequal((48, 12), n_labels=2, distance=1.5)
     sizes = {0: 4, 1: 1}
     told = with_sizes(default_candidates(X, n_classes=2), sizes, code_classes(y))
@@ -148,7 +143,7 @@ def test_a_comparison_is_that_of_candidates_that_were_told() -> None:
     assert f"Use {model.evidence_.chosen.name}." in str(model.evidence_)
 
 
-def test_a_class_may_be_as_rare_as_the_labels_if_they_are_taken_for_the_sizes() -> None:
+def test_a_class_may_be_as_rare_as_the_labels_with_their_prior() -> None:
     """A label of 80 is less than 0.3 of a twentieth, and no surprise among twenty classes."""
     counts = np.array([1, *[4] * 17, 5, 6])
     truth = np.repeat(np.arange(20), 3 * counts)
@@ -164,7 +159,7 @@ def test_a_class_may_be_as_rare_as_the_labels_if_they_are_taken_for_the_sizes() 
     assert found["labels"] == ""
 
 
-# --- what is refused ------------------------------------------------------------------------------
+# --- errors ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -176,7 +171,7 @@ def test_a_class_may_be_as_rare_as_the_labels_if_they_are_taken_for_the_sizes() 
         ([1, 1, 0], "class_prior is 0 for the class 2, which has labels (3)"),
     ],
 )
-def test_no_prior_of_these_classes_is_refused_as_by_an_estimator(
+def test_invalid_priors_are_refused_with_the_message_of_estimators(
     class_prior: Any, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     X, y, _ = unequal()
@@ -196,7 +191,7 @@ def test_no_prior_of_these_classes_is_refused_as_by_an_estimator(
         assert str(said.value) == str(known.value)
 
 
-def test_candidates_of_ones_own_keep_their_sizes() -> None:
+def test_a_prior_beside_given_candidates_is_refused() -> None:
     X, y, _ = unequal()
     own = [Candidate("own", LapSVC(gamma_I=0), LABELS_ALONE)]
     message = r"candidates are given, which keep their own\. Set class_prior \(of S3VC: balance\)"
@@ -211,7 +206,7 @@ def test_candidates_of_ones_own_keep_their_sizes() -> None:
 # --- labels and rows ------------------------------------------------------------------------------
 
 
-def test_labels_stand_for_rows_as_an_answer_of_those_sizes_misses_them() -> None:
+def test_label_rows_are_the_ratio_of_error_rates() -> None:
     """Brute force: swap as many rows of two classes of 80:20, and count."""
     truth = np.repeat([0, 1], [80, 20])
     for swapped in (1, 5, 16):
@@ -223,38 +218,20 @@ def test_labels_stand_for_rows_as_an_answer_of_those_sizes_misses_them() -> None
         np.testing.assert_allclose(label_rows(2, np.array([0.8, 0.2])), stands_for)
 
 
-def test_an_answer_by_sizes_alone_is_the_guess_and_misses_in_that_proportion() -> None:
-    """Three classes: classes drawn by their sizes, whatever the row."""
-    sizes = np.array([0.7, 0.2, 0.1])
-    wrong = 1 - sizes  # of the rows of each class
-    assert guessing(3, sizes) == pytest.approx(sizes @ wrong)
-    np.testing.assert_allclose(label_rows(3, sizes), wrong / (sizes @ wrong))
-    assert (guessing(4), guessing(4, np.full(4, 0.25))) == (0.75, pytest.approx(0.75))
-
-
 @pytest.mark.parametrize("sizes", [[0.8, 0.2], [0.5, 0.3, 0.2], [0.97, 0.02, 0.01]])
-def test_labels_in_proportion_to_the_sizes_stand_for_themselves(sizes: list[float]) -> None:
+def test_label_rows_of_proportional_labels_sum_to_their_number(sizes: list[float]) -> None:
     parts = np.array(sizes)
+    wrong = 1 - parts  # fraction of the rows of each class that guessing by the sizes misses
+    assert guessing(len(parts), parts) == pytest.approx(parts @ wrong)
+    np.testing.assert_allclose(label_rows(len(parts), parts), wrong / (parts @ wrong))
     assert (100 * parts) @ label_rows(len(parts), parts) == pytest.approx(100)
+    assert guessing(4) == guessing(4, np.full(4, 0.25)) == 0.75
 
 
 # --- the estimate ---------------------------------------------------------------------------------
 
 
-def test_the_interval_holds_the_share_it_is_of() -> None:
-    """Labels of answers that hold the sizes, without the prior and with labels that count whole."""
-    sizes, left_out = np.array([0.8, 0.2]), np.array([20, 20])
-    whole = CONSTANTS._replace(of_a_label=1.0)
-    rng = np.random.default_rng(0)
-    for error in (0.05, 0.15, 0.25):
-        rates = error * label_rows(2, sizes)
-        drawn = [rng.binomial(left_out, rates) for _ in range(400)]
-        found = [estimate_error(math.nan, one, left_out, whole, sizes=sizes) for one in drawn]
-        assert np.mean([one.low <= error <= one.high for one in found]) >= 0.88
-        assert np.mean([one.error for one in found]) == pytest.approx(error, abs=0.02)
-
-
-def test_nothing_is_found_where_guessing_with_the_sizes_does_as_well() -> None:
+def test_the_supervised_candidate_is_selected_near_guessing_by_sizes() -> None:
     rows = [row("graph", error=0.27), row("SVM", LABELS_ALONE, error=0.3)]
     assert in_order(rows, 2)[0].name == "graph"
     assert in_order(rows, 2, np.array([0.8, 0.2]))[0].name == "SVM"  # guessing: 0.32
@@ -262,7 +239,7 @@ def test_nothing_is_found_where_guessing_with_the_sizes_does_as_well() -> None:
     assert in_order(few, 2, np.array([0.8, 0.2]))[0].name == "graph"
 
 
-# --- who knows ------------------------------------------------------------------------------------
+# --- known proportions ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -281,11 +258,11 @@ def test_nothing_is_found_where_guessing_with_the_sizes_does_as_well() -> None:
         (S3VC(balance=(0.1, 0.4)), None),
     ],
 )
-def test_sizes_that_an_estimator_was_told_are_known(estimator: Any, known: Any) -> None:
+def test_given_sizes_of_an_estimator(estimator: Any, known: Any) -> None:
     assert given_sizes(estimator, CODES, NAMES) == (None if known is None else pytest.approx(known))
 
 
-def test_all_candidates_are_judged_by_the_sizes_that_some_know() -> None:
+def test_agreed_sizes_of_candidates() -> None:
     def agreed(*estimators: Any) -> Any:
         candidates = [Candidate(str(k), one, SHEETS) for k, one in enumerate(estimators)]
         return agreed_sizes(candidates, CODES, NAMES)
@@ -303,7 +280,7 @@ def test_all_candidates_are_judged_by_the_sizes_that_some_know() -> None:
 @pytest.mark.parametrize(
     "estimator", [LapSVC(class_prior={0: 4, 1: 1}), S3VC(balance={0: 0.8, 1: 0.2})]
 )
-def test_leave_one_out_says_the_share_of_rows(estimator: Any) -> None:
+def test_leave_one_out_with_sizes_estimates_the_error_rate_of_rows(estimator: Any) -> None:
     X, y, _ = unequal((160, 40), n_labels=6, distance=1.5)
     found = leave_one_out(estimator, X, y)
     n_missed = (found.predicted != found.labels)[found.left_out].sum()
@@ -313,7 +290,7 @@ def test_leave_one_out_says_the_share_of_rows(estimator: Any) -> None:
     assert found.standard_error == pytest.approx(np.sqrt(found.error * (1 - found.error) / rows))
 
 
-def test_leave_one_out_of_equal_or_counted_sizes_is_the_share_of_labels() -> None:
+def test_leave_one_out_without_sizes_is_the_error_rate_of_labels() -> None:
     X, y, _ = unequal((160, 40), n_labels=6, distance=1.5)
     y[np.flatnonzero(y == 1)[3:]] = -1
     for prior in (None, "unknown", "labels", "uniform"):

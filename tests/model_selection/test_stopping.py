@@ -1,4 +1,4 @@
-"""Exact intervals, and a rule to stop that keeps its promise however often one looks."""
+"""Exact intervals, and the stopping rule of sequential tests."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from lapwing.model_selection.stopping import exact_error, rows_needed
 
 
 @pytest.mark.parametrize(("n_wrong", "n_rows"), [(0, 7), (3, 20), (20, 20)])
-def test_the_ends_of_the_interval_leave_a_twentieth_on_each_side(n_wrong: int, n_rows: int) -> None:
+def test_interval_has_exact_tails(n_wrong: int, n_rows: int) -> None:
     found = exact_error(n_wrong, n_rows)
     assert found.error == n_wrong / n_rows
     if n_wrong < n_rows:
@@ -19,13 +19,13 @@ def test_the_ends_of_the_interval_leave_a_twentieth_on_each_side(n_wrong: int, n
         assert binom.sf(n_wrong - 1, n_rows, found.low) == pytest.approx(0.05)
 
 
-def test_with_no_row_missed_it_is_the_interval() -> None:
+def test_rows_needed_without_errors_follow_from_the_interval() -> None:
     for target in (0.02, 0.05, 0.1):
         n_rows = rows_needed(target, 0)
         assert exact_error(0, n_rows).high <= target < exact_error(0, n_rows - 1).high
 
 
-def test_looking_after_each_row_stops_in_vain_in_a_tenth_at_most() -> None:
+def test_at_most_a_tenth_of_the_runs_stop_too_early() -> None:
     """Runs of a model that errs exactly at the target: simulated, not by the recursion."""
     target, runs, most = 0.1, 4000, 500
     wrong = (np.random.default_rng(0).random((runs, most)) < target).cumsum(axis=1)

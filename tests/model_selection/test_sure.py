@@ -1,4 +1,4 @@
-"""Rows that can be taken over: against their definition, and what is refused."""
+"""Confident rows, against their definition."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_as_many_rows_as_the_precision_allows(precision: float) -> None:
     assert 0 < low < found.precision < high <= 1
 
 
-def test_training_rows_with_a_label_are_not_judged() -> None:
+def test_labeled_training_rows_are_not_sure() -> None:
     model, X, _ = fitted()
     found, new = sure_rows(model, precision=0.8), sure_rows(model, X, precision=0.8)
     np.testing.assert_allclose(found.probability, new.probability, rtol=1e-6)
@@ -82,7 +82,7 @@ def test_no_row_is_sure_if_no_label_was_left_out(model: Any) -> None:
     assert np.isnan([found.precision, *found.interval]).all()
 
 
-def test_ninety_nine_per_cent_take_forty_nine_labels_and_one_a_class() -> None:
+def test_99_percent_needs_49_labels_and_one_per_class() -> None:
     for n_labels, possible in ((25, False), (26, True)):
         model, X, _ = fitted(n_labels)
         model.transduction_proba_ = np.eye(2)[np.zeros(len(X), dtype=int)]  # certain of all
@@ -90,13 +90,13 @@ def test_ninety_nine_per_cent_take_forty_nine_labels_and_one_a_class() -> None:
         assert sure_rows(model).sure.any() == possible
 
 
-def test_where_all_rows_are_labelled_there_is_none_to_judge() -> None:
+def test_no_row_is_sure_if_all_are_labeled() -> None:
     model, _, _ = fitted()
     model.labeled_ = np.ones_like(model.labeled_)
     assert not sure_rows(model, precision=0.5).sure.any()
 
 
-def test_a_classifier_that_chose_is_judged_by_what_it_chose() -> None:
+def test_few_label_classifiers_use_the_selected_estimator() -> None:
     X, y, _ = labeled_clusters(2, n_labels=30, distance=4.0)
     inner = make_pipeline(StandardScaler(), LapSVC())
     chosen = FewLabelClassifier([Candidate("graph", inner, "sheets")], n_draws=1).fit(X, y)

@@ -70,30 +70,23 @@ def stratified(marker: Any) -> LabeledStratifiedKFold:
 
 
 @every_form
-def test_a_search_and_a_score(form: Callable[[], Any], marker: Any) -> None:
-    model = LapRLSClassifier(unlabeled=marker)
-    search = GridSearchCV(
-        model, {"gamma_A": [1e-3, 1e-2]}, cv=stratified(marker), error_score="raise"
-    )
-    search.fit(X, form())
+def test_searches_scores_and_predictions_read_every_marker(
+    form: Callable[[], Any], marker: Any
+) -> None:
+    model, cv, y = LapRLSClassifier(unlabeled=marker), stratified(marker), form()
+    truth = NAMES if isinstance(next(iter(y)), str) else CODES
+    search = GridSearchCV(model, {"gamma_A": [1e-3, 1e-2]}, cv=cv, error_score="raise").fit(X, y)
     assert len(search.classes_) == 3
     assert search.best_score_ == 1
-    scores = cross_val_score(model, X, form(), cv=LeaveOneLabelOut(unlabeled=marker))
+    scores = cross_val_score(model, X, y, cv=LeaveOneLabelOut(unlabeled=marker))
     assert scores.tolist() == [1.0] * 12
-
-
-@every_form
-def test_a_learning_curve(form: Callable[[], Any], marker: Any) -> None:
-    """Every tick has all labels that fit into it, and then unlabelled rows."""
-    sizes, on_train, on_test = learning_curve(
-        LapSVC(unlabeled=marker),
-        X,
-        form(),
-        cv=stratified(marker),
-        train_sizes=[0.25, 0.5, 1.0],
-        scoring=labeled_scorer("accuracy", unlabeled=marker),
-        error_score="raise",
-    )
+    rows, predictions = labeled_cross_val_predict(model, X, y, unlabeled=marker)
+    np.testing.assert_array_equal(rows, np.flatnonzero(KNOWN))
+    np.testing.assert_array_equal(predictions, truth[rows])
+    # Every tick of a learning curve has all labels that fit into it, and then unlabelled rows.
+    scorer = labeled_scorer("accuracy", unlabeled=marker)
+    options = {"cv": cv, "train_sizes": [0.25, 0.5, 1.0], "scoring": scorer}
+    sizes, on_train, on_test = learning_curve(model, X, y, error_score="raise", **options)
     assert sizes.tolist() == [11, 22, 44]
     assert (on_train == 1).all()
     assert np.isfinite(on_test).all()
@@ -101,16 +94,7 @@ def test_a_learning_curve(form: Callable[[], Any], marker: Any) -> None:
 
 
 @every_form
-def test_answers_for_rows_whose_label_was_not_told(form: Callable[[], Any], marker: Any) -> None:
-    model = LapSVC(unlabeled=marker)
-    rows, predictions = labeled_cross_val_predict(model, X, form(), unlabeled=marker)
-    np.testing.assert_array_equal(rows, np.flatnonzero(KNOWN))
-    truth = NAMES if isinstance(predictions[0], str) else CODES
-    np.testing.assert_array_equal(predictions, truth[rows])
-
-
-@every_form
-def test_a_scorer_sees_labels_only(form: Callable[[], Any], marker: Any) -> None:
+def test_scorers_ignore_unlabeled_rows(form: Callable[[], Any], marker: Any) -> None:
     y = form()
     model = LapSVC(unlabeled=marker).fit(X, y)
     truth = NAMES if isinstance(model.classes_[0], str) else CODES
@@ -171,10 +155,8 @@ def test_a_target_of_minus_one_is_a_target() -> None:
 
 
 def test_a_marker_of_targets_is_left_out_of_the_score() -> None:
-    model = LapRLSRegressor().fit(X, TARGETS)
-    marked = np.where(KNOWN, TARGETS, -999.0)
-    scorer = labeled_scorer("r2", unlabeled=-999.0)
-    assert scorer(model, X, marked) == model.score(X, TARGETS)
+    model, marked = LapRLSRegressor().fit(X, TARGETS), np.where(KNOWN, TARGETS, -999.0)
+    assert labeled_scorer("r2", unlabeled=-999.0)(model, X, marked) == model.score(X, TARGETS)
 
 
 # ---- the answers are those of fits by hand -----------------------------------------------------
@@ -192,16 +174,17 @@ def test_answers_are_those_of_fits_by_hand(method: str) -> None:
 
 def test_a_precomputed_kernel_loses_columns_with_its_rows() -> None:
     K = np.exp(-0.1 * ((X[:, None] - X[None]) ** 2).sum(axis=2))
-    _, by_kernel = labeled_cross_val_predict(
-        LapSVC("precomputed", gamma_I=0), K, Y, cv=3, method="decision_function"
-    )
-    _, by_points = labeled_cross_val_predict(
-        LapSVC(gamma=0.1, gamma_I=0), X, Y, cv=3, method="decision_function"
+    by_kernel, by_points = (
+        labeled_cross_val_predict(model, points, Y, cv=3, method="decision_function").predictions
+        for model, points in (
+            (LapSVC("precomputed", gamma_I=0), K),
+            (LapSVC(gamma=0.1, gamma_I=0), X),
+        )
     )
     np.testing.assert_allclose(by_kernel, by_points, atol=1e-6)
 
 
-def test_weights_are_cut_to_the_training_side() -> None:
+def test_weights_are_restricted_to_the_training_set() -> None:
     weights = np.random.default_rng(0).uniform(0.1, 5, size=48)
     options = {"cv": 3, "method": "decision_function"}
     _, found = labeled_cross_val_predict(
@@ -215,7 +198,7 @@ def test_weights_are_cut_to_the_training_side() -> None:
     assert np.abs(found - unweighted).max() > 1e-6
 
 
-def test_other_splitters_are_asked_for_labels_only() -> None:
+def test_unlabeled_rows_in_test_sets_of_other_splitters_are_ignored() -> None:
     rows, _ = labeled_cross_val_predict(LapSVC(), X, Y, cv=KFold(3, shuffle=True, random_state=0))
     np.testing.assert_array_equal(rows, np.flatnonzero(KNOWN))
 
@@ -227,12 +210,12 @@ def test_other_splitters_are_asked_for_labels_only() -> None:
         ([(np.flatnonzero(KNOWN), np.flatnonzero(~KNOWN))], "No test set has a labelled row"),
     ],
 )
-def test_splits_that_give_no_answer_are_refused(cv: Any, message: str) -> None:
+def test_rejects_splits_without_one_prediction_per_label(cv: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         labeled_cross_val_predict(LapSVC(), X, Y, cv=cv)
 
 
-def test_columns_need_the_same_classes_in_each_fit() -> None:
+def test_rejects_columns_of_fits_with_different_classes() -> None:
     ants = np.flatnonzero(KNOWN & (CODES == 0))
     bees = np.flatnonzero(KNOWN & (CODES == 1))[:2]
     cv = [(np.setdiff1d(np.arange(48), part), part) for part in (bees, ants)]
@@ -245,7 +228,7 @@ def test_columns_need_the_same_classes_in_each_fit() -> None:
 # ---- scorers -----------------------------------------------------------------------------------
 
 
-def test_names_scorers_and_metrics_are_all_the_same() -> None:
+def test_scoring_takes_names_scorers_and_metrics() -> None:
     model = LapSVC().fit(X, Y)
     y = np.where(np.arange(48) % 5 == 0, (CODES + 1) % 3, Y)
 
@@ -274,7 +257,7 @@ def test_scorers_of_decision_values_and_probabilities() -> None:
     assert labeled_scorer("f1_macro", unlabeled="?")(pipe.fit(X, y), X, y) == 1
 
 
-def test_minus_one_is_a_label_where_the_fit_knew_it() -> None:
+def test_minus_one_is_a_label_if_it_was_a_class_of_the_fit() -> None:
     signs = np.array([1.0 if code else -1.0 for code in CODES])
     model = LapSVC(unlabeled=None).fit(X, np.where(KNOWN, signs, np.nan))
     assert labeled_scorer("accuracy")(model, X, signs) == 1
@@ -297,7 +280,7 @@ def test_several_scores_with_weights() -> None:
     assert several(model, X, y, sample_weight=weights)["own"] == pytest.approx(expected)
 
 
-def test_weights_are_routed_as_the_scorer_inside_asks() -> None:
+def test_weights_are_routed_as_the_wrapped_scorer_requests() -> None:
     weights = np.where(CODES == 0, 1.0, 0.0)
     with sklearn.config_context(enable_metadata_routing=True):
         inside = get_scorer("accuracy").set_score_request(sample_weight=True)
@@ -338,7 +321,7 @@ def test_numbers_among_objects_are_scored() -> None:
 # ---- what scikit-learn does by itself, as docs/guide/holding_out.md says -----------------------
 
 
-def test_scores_on_training_sides_need_the_scorer() -> None:
+def test_scores_on_training_sets_need_the_scorer() -> None:
     options = {"param_name": "gamma_A", "param_range": [1e-2], "cv": LabeledStratifiedKFold(3)}
     by_name, _ = validation_curve(LapRLSClassifier(), X, Y, scoring="accuracy", **options)
     ours, _ = validation_curve(
@@ -348,11 +331,11 @@ def test_scores_on_training_sides_need_the_scorer() -> None:
     assert (ours == 1).all()
 
 
-def test_splitters_and_scorers_can_be_sent_to_other_processes() -> None:
-    splitter = pickle.loads(pickle.dumps(LabeledStratifiedKFold(3, unlabeled="?")))
-    assert repr(splitter) == repr(LabeledStratifiedKFold(3, unlabeled="?"))
-    scorer = pickle.loads(pickle.dumps(labeled_scorer("f1_macro")))
-    assert scorer(LapSVC().fit(X, Y), X, Y) == 1
+def test_splitters_and_scorers_are_pickled() -> None:
+    splitter, scorer = LabeledStratifiedKFold(3, unlabeled="?"), labeled_scorer("f1_macro")
+    again, same = pickle.loads(pickle.dumps((splitter, scorer)))
+    assert repr(again) == repr(splitter)
+    assert same(LapSVC().fit(X, Y), X, Y) == 1
 
 
 def test_warnings_of_several_fits_are_issued_once() -> None:

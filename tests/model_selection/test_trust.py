@@ -91,7 +91,7 @@ def test_a_wrong_label_is_suspicious_first() -> None:
     assert found.rows[found.predicted != found.labels].tolist() == [3]
 
 
-def test_of_equal_rows_the_one_with_the_label_is_named() -> None:
+def test_of_equal_rows_the_labeled_one_is_suspicious() -> None:
     X, y = clusters_with_a_wrong_label()
     X, y = np.vstack([X[3], X[3], X]), np.concatenate([[-1, 0], y])  # rows 0 and 1 equal row 5
     found = leave_one_out(LapRLSClassifier(), X, y)
@@ -101,7 +101,7 @@ def test_of_equal_rows_the_one_with_the_label_is_named() -> None:
     assert found.suspicious.tolist() == model.suspicious_labels().tolist() == [5]
 
 
-def test_one_label_a_class_leaves_nothing_to_leave_out() -> None:
+def test_single_labels_of_classes_are_not_left_out() -> None:
     X, y, _ = labeled_clusters(3, n_labels=1)
     found = leave_one_out(LapSVC(), X, y)
     assert not found.left_out.any()
@@ -204,7 +204,7 @@ def test_a_class_without_rows_keeps_its_labels() -> None:
     np.testing.assert_array_equal(np.sort(kept), np.flatnonzero(y == 2))
 
 
-def test_the_standard_error_knows_that_draws_share_a_pool() -> None:
+def test_the_standard_error_includes_shared_pools() -> None:
     """Means of many draws scatter from seed to seed by what is said, not by a fraction of it."""
     X, y, _ = labeled_clusters(3, n_labels=4)
     found = [reproducibility(LapRLSClassifier(), X, y, 40, random_state=s) for s in range(8)]
@@ -223,19 +223,18 @@ def test_the_same_seed_gives_the_same_draws() -> None:
     assert (first.draws != other.draws).any()
 
 
-def test_one_draw_has_no_standard_error() -> None:
+def test_one_draw_has_no_standard_error_and_none_is_refused() -> None:
     X, y, _ = labeled_clusters(3, n_labels=3)
-    found = reproducibility(LapRLSClassifier(), X, y, 1, random_state=0)
-    assert np.isnan(found.standard_error)
+    assert np.isnan(reproducibility(LapRLSClassifier(), X, y, 1, random_state=0).standard_error)
     with pytest.raises(ValueError, match="n_draws=0 must be at least 1"):
         reproducibility(LapRLSClassifier(), X, y, 0)
 
 
-# --- what may be tried ----------------------------------------------------------------------------
+# --- estimators -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("trial", [leave_one_out, reproducibility_function])
-def test_pipelines_are_tried_on_what_their_steps_make(trial: Any) -> None:
+def test_pipelines_are_tried_on_transformed_points(trial: Any) -> None:
     X, y, _ = labeled_clusters(2, n_labels=4)
     extra = {"random_state": 0} if trial is reproducibility_function else {}
     scaled = trial(LapSVC(), StandardScaler().fit_transform(X), y, **extra)
@@ -271,15 +270,9 @@ def test_leave_one_out_is_printed_in_words() -> None:
     ]
     few = replace(found, suspicious=np.array([4]))
     assert str(few).endswith("\nprobably labelled wrong: rows 4")
-
-
-def test_leave_one_out_of_a_regression_and_of_nothing_is_printed_in_words() -> None:
-    X, y = labeled_curve()[:2]
-    found = leave_one_out(LapRLSRegressor(), X, y)
-    n = int(np.isfinite(y).sum())
-    assert str(found).splitlines() == [
-        f"{n} of {n} labels left out, one by one",
-        f"error: {found.error:.3g} of the variance is not explained",
+    of_regression = replace(few, standard_error=np.nan, left_out=np.ones(10, dtype=bool))
+    assert str(of_regression).splitlines()[:2] == [
+        "10 of 10 labels left out, one by one",
+        "error: 0.778 of the variance is not explained",
     ]
-    nothing = replace(found, error=np.nan)
-    assert str(nothing).endswith("error: not known")
+    assert "\nerror: not known\n" in str(replace(few, error=np.nan))
