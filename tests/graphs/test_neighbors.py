@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -90,6 +91,32 @@ def test_points_of_any_scale(dtype: Any, scales: Any, d: int, backend: str) -> N
         for form in forms:
             found = KNNGraph(5, backend=backend).neighbors(form(X * dtype(scale)))
             assert_allclose(found.distances / scale, nearest_distances(X, 5), rtol=rtol)
+
+
+@pytest.mark.parametrize("far", [1e8, 1e12, 1e18])
+@pytest.mark.parametrize(
+    ("backend", "container", "d"),
+    [
+        *(("sklearn", container, d) for container in (np.asarray, sp.csr_array) for d in (4, 30)),
+        pytest.param("faiss", np.asarray, 30, marks=needs_faiss),
+    ],
+)
+def test_neighbors_beside_a_row_far_off(backend: str, container: Any, d: int, far: float) -> None:
+    X = gaussian_points(60, d)
+    found = KNNGraph(5, backend=backend).neighbors(container(np.vstack([X, np.full(d, far)])))
+    assert found.recall == 1
+    check_neighbors(
+        X, 5, replace(found, indices=found.indices[:60], distances=found.distances[:60])
+    )
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_sparse_points_with_a_column_far_from_0(dtype: Any) -> None:
+    X = np.round(gaussian_points(200) * 64) / 64
+    X[:, 2] = np.where(X[:, 2] > 0, X[:, 2], 0)
+    moved = (X + np.array([1e5, 0, 0, 0])).astype(dtype)  # exact in float32
+    found = KNNGraph(5).neighbors(sp.csr_array(moved))
+    assert_allclose(found.distances, KNNGraph(5).neighbors(X).distances, rtol=1e-6)
 
 
 def test_rejects_distances_that_are_no_numbers() -> None:

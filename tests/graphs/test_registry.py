@@ -1,4 +1,4 @@
-"""What may be given as a graph."""
+"""Values of ``graph=``, and the default graph."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.neighbors import KNeighborsTransformer
 
 from lapwing.graphs import (
@@ -17,6 +17,7 @@ from lapwing.graphs import (
     TransformerGraph,
     as_graph,
     build_laplacian,
+    default_graph,
 )
 from tests.helpers.data import gaussian_points
 from tests.helpers.graphs import gaussian_affinity
@@ -69,3 +70,35 @@ def test_the_power_is_checked_before_the_search(power: Any) -> None:
         build_laplacian(Slow().set_params(power=power), gaussian_points())
     with pytest.raises(ValueError, match=r"power=.* must be a whole number of at least 1"):
         Laplacian.from_affinity(np.ones((2, 2)), power=power)
+
+
+# --- the default graph ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("d", "regression", "expected"),
+    [
+        (4, False, KNNGraph(5, power=2)),
+        (3, False, KNNGraph(10, power=1)),
+        (1, False, KNNGraph(10, power=1)),
+        (3, True, KNNGraph(5, power=2, normalized=False)),
+        (40, True, KNNGraph(5, power=2, normalized=False)),
+    ],
+)
+def test_the_default_graph_follows_the_features_and_the_task(
+    d: int, regression: bool, expected: KNNGraph
+) -> None:
+    found = default_graph(gaussian_points(30, d), regression=regression)
+    assert found.get_params() == expected.get_params()
+
+
+@pytest.mark.parametrize(("d", "k"), [(4, 5), (2, 10)])
+def test_the_default_graph_connects_all_of_few_points(d: int, k: int) -> None:
+    X = gaussian_points(30, d)
+    for n in range(2, k + 1):
+        assert default_graph(X[:n]).affinity(X[:n]).nnz == n * (n - 1)
+    sparse = sp.csr_array(X)
+    assert default_graph(sparse).affinity(sparse).nnz == default_graph(X).affinity(X).nnz
+    alone = build_laplacian(default_graph(X[:1]), X[:1])
+    assert alone.affinity.shape == (1, 1)
+    assert_array_equal(alone.apply(np.ones((1, 2))), 0)
