@@ -325,7 +325,8 @@ def _null_vectors(laplacian: Laplacian) -> CSR:
     labels = laplacian.component_labels
     sizes = np.bincount(labels)
     place = np.empty(len(sizes), dtype=np.intp)
-    place[np.lexsort((_first_points(labels, len(sizes)), -sizes))] = np.arange(len(sizes))
+    # Of equal sizes the one with the earliest point is first, as SciPy numbers components so.
+    place[np.argsort(-sizes, kind="stable")] = np.arange(len(sizes))
     entries = np.ones(laplacian.n_points)
     if laplacian.normalized:
         # An isolated point has degree 0 and a zero row, so its null vector is its indicator.
@@ -338,12 +339,6 @@ def _null_vectors(laplacian: Laplacian) -> CSR:
     n = laplacian.n_points
     parts = (entries.astype(laplacian.dtype), place[labels], np.arange(n + 1))
     return cast("CSR", sp.csr_array(parts, shape=(n, len(sizes))))
-
-
-def _first_points(labels: Array, n_components: int) -> Array:
-    first = np.full(n_components, len(labels))
-    np.minimum.at(first, labels, np.arange(len(labels)))
-    return first
 
 
 def _dense(laplacian: Laplacian, null: CSR, m: int, upper: float) -> Ritz:
