@@ -1,4 +1,4 @@
-"""Maps of graphs: neighbours stay neighbours, small components stand beside."""
+"""Layouts of graphs in the plane."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_without_the_dependency_the_error_names_its_extra(monkeypatch: pytest.Mo
 
 
 @needs_tsne
-def test_components_that_begin_at_one_place_are_parted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_components_with_the_same_start_are_separated(monkeypatch: pytest.MonkeyPatch) -> None:
     # Components drift apart for ever, and the grid of the interpolation grows with the map.
     monkeypatch.setattr(layout, "_STAGES", tuple((60, *stage[1:]) for stage in layout._STAGES))
     affinity, group = groups(30, 31, 4)

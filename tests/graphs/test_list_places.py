@@ -1,4 +1,4 @@
-"""Lists that are found in two steps: those of a comparison with every centre, nearly always."""
+"""Search for the nearest lists by groups of their centres."""
 
 from __future__ import annotations
 
@@ -39,7 +39,6 @@ def test_finds_nearly_all_of_many_lists() -> None:
 
 
 def test_more_groups_are_read_for_more_lists() -> None:
-    """All lists can be had: what is asked for decides how many groups are read."""
     centers = sheet(900, seed=1)
     found = ListPlaces.of(faiss, centers, 0).nearest(sheet(20), 900)
     np.testing.assert_array_equal(np.sort(found, axis=1), np.tile(np.arange(900), (20, 1)))

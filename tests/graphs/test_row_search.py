@@ -1,4 +1,4 @@
-"""Neighbours of points on disk: those of points in memory, or as many as the recall says."""
+"""Neighbours of points on disk, against those of points in memory."""
 
 from __future__ import annotations
 

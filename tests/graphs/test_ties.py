@@ -1,4 +1,4 @@
-"""Equal distances: the order of rows decides nothing."""
+"""Ties of distances, and independence of the order of rows."""
 
 from __future__ import annotations
 
