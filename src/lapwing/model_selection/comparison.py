@@ -725,7 +725,7 @@ def caveats(table: Sequence[Evidence], setting: Setting) -> tuple[str, ...]:
 def _best_refused(table: Sequence[Evidence]) -> Evidence | None:
     """Return the best refused candidate if it is better than the chosen one beyond chance."""
     refused = [row for row in table if not row.admitted]
-    if not table[0].admitted or not refused or table[0].n_left_out < FEW_LEFT_OUT:
+    if not refused or table[0].n_left_out < FEW_LEFT_OUT:
         return None
     best = min(refused, key=attrgetter("error"))
     return best if _probability_better(best, table[0]) >= _SURE else None
