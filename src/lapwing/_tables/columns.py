@@ -186,6 +186,8 @@ class RawTable(FileFacts):
         Marker of "no label" in this format besides blanks; empty for none.
     decimal : {'', '.', ','}
         Usual decimal mark in such a file; empty if unknown.
+    columns : tuple of str
+        All columns of the first file.
     ignored : tuple of str
         Columns unknown to the model.
     left_out : tuple of str
@@ -204,6 +206,7 @@ class RawTable(FileFacts):
     places: NDArray[np.int64] | None = None
     default_marker: str = ""
     decimal: str = ""
+    columns: tuple[str, ...] = ()
     ignored: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
     answers: tuple[FileAnswers, ...] = ()
@@ -212,9 +215,8 @@ class RawTable(FileFacts):
     def by_roles(
         cls,
         n: int,
-        names: Sequence[str],
         roles: ColumnRoles,
-        cells: Callable[[int], Cells],
+        cells: Callable[[int], Cells] | None,
         texts: Callable[[int], TextColumn],
         **more: Any,
     ) -> RawTable:
@@ -224,20 +226,22 @@ class RawTable(FileFacts):
         ----------
         n : int
             Rows.
-        names : sequence of str
-            Names of all columns of the file.
         roles : ColumnRoles
-        cells, texts : callable
-            Read the column at a position, as a feature and for any other role.
+        cells : callable or None
+            Reads the feature at a position; None if features are in a matrix.
+        texts : callable
+            Reads the column at a position for any other role.
         **more : object
             Further fields of the table.
         """
+        names = roles.names
         return cls(
             n,
-            {names[j]: cells(j) for j in roles.features},
+            {} if cells is None else {names[j]: cells(j) for j in roles.features},
             labels=None if roles.label is None else texts(roles.label),
             ids=None if roles.id is None else texts(roles.id).texts,
             others={names[j]: texts(j) for j in roles.others},
+            columns=names,
             ignored=roles.ignored,
             left_out=roles.left_out,
             **more,
@@ -345,6 +349,8 @@ class ColumnRoles:
 
     Attributes
     ----------
+    names : tuple of str
+        Names of all columns.
     label, id : int or None
         None if there is no such column.
     features : tuple of int
@@ -355,14 +361,18 @@ class ColumnRoles:
         Names of columns unknown to the model.
     left_out : tuple of str
         Names of the columns that were dropped or not chosen.
+    remarks : tuple of str
+        Remarks on changed names.
     """
 
+    names: tuple[str, ...]
     label: int | None
     id: int | None
     features: tuple[int, ...]
     others: tuple[int, ...] = ()
     ignored: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -414,14 +424,19 @@ class Selection(ReadOptions):
         known = (self.expected or {}).items()
         return frozenset(name for name, kind in known if kind != NUMERIC)
 
-    def name_columns(self, names: Sequence[str], where: str) -> tuple[list[str], list[str]]:
-        """Rename the columns of a table to their known names, with remarks on the changes.
+    def find(self, header: Sequence[str], where: str) -> ColumnRoles:
+        """Find the chosen columns in the header of a table, with remarks on changed names.
 
         Raises
         ------
         ValueError
-            If the user has chosen a column by a name of two columns.
+            As for `resolve`, and if the user has chosen a column by a name of two columns.
         """
+        names, remarks = self._name_columns(header, where)
+        return replace(self.resolve(names, where), remarks=tuple(remarks))
+
+    def _name_columns(self, names: Sequence[str], where: str) -> tuple[list[str], list[str]]:
+        """Rename the columns of a table to their known names, with remarks on the changes."""
         if self.partial:  # written by lapwing, possibly changed by a spreadsheet program
             names = [
                 name if name in (self.expected or ()) else without_guard(name) for name in names
@@ -461,7 +476,7 @@ class Selection(ReadOptions):
         if self.expected is not None:
             found, ignored = self._find_expected(names, where)
             features = tuple(place[name] for name in found)
-            return ColumnRoles(label, row_id, features, others, ignored)
+            return ColumnRoles(tuple(names), label, row_id, features, others, ignored)
         taken = {self.label, self.id, *split_names(self.drop, names), *self.others}
         chosen = split_names(self.features, names) or [n for n in names if n not in taken]
         features = tuple(place[name] for name in chosen)
@@ -474,7 +489,7 @@ class Selection(ReadOptions):
             )
         used = {*features, *named, label, row_id}
         left_out = tuple(name for j, name in enumerate(names) if j not in used)
-        return ColumnRoles(label, row_id, features, others, (), left_out)
+        return ColumnRoles(tuple(names), label, row_id, features, others, (), left_out)
 
     @property
     def _id_column(self) -> str | None:

@@ -56,17 +56,17 @@ def read_csv(source: Source, selection: Selection) -> RawTable:
     """Read a CSV file; see `lapwing._tables.tables.read_table`."""
     layout = _find_layout(source, selection)
     with _rows(source, layout) as (header, _):
-        names, remarks = selection.name_columns(header, str(source))
-    roles = selection.resolve(names, str(source))
+        roles = selection.find(header, str(source))
+    remarks = [*roles.remarks]
     # If columns are separated by semicolons, the comma may be the decimal mark.
     usual = "," if layout.separator == ";" else ""
     decimal = usual if selection.decimal == "auto" else selection.decimal
     grouped = not selection.strict and (selection.grouped or decimal == ",")
     # The number of labels in a separate file must be that of all rows.
     all_rows = selection.strict or selection.labels_file is not None
-    raw, n_empty = _read(source, layout, names, roles, grouped, all_rows)
+    raw, n_empty = _read(source, layout, roles, grouped, all_rows)
     if not (grouped or selection.strict) and marks_of_table(raw.cells)[","]:
-        raw, n_empty = _read(source, layout, names, roles, True, all_rows)
+        raw, n_empty = _read(source, layout, roles, True, all_rows)
     if n_empty:
         rows = "1 row" if n_empty == 1 else f"{n_empty} rows"
         remarks.append(f"{rows} without any value left out")
@@ -202,7 +202,6 @@ def _checked(reader: Any, n_columns: int, source: Source, layout: _Layout) -> It
 def _read(
     source: Source,
     layout: _Layout,
-    names: Sequence[str],
     roles: ColumnRoles,
     grouped: bool,
     all_rows: bool,
@@ -248,7 +247,7 @@ def _read(
         for k, j in enumerate(features)
     }
     matrix = X if features else None
-    raw = RawTable.by_roles(n, names, roles, numeric.__getitem__, named.__getitem__, matrix=matrix)
+    raw = RawTable.by_roles(n, roles, numeric.__getitem__, named.__getitem__, matrix=matrix)
     return raw, n_empty
 
 

@@ -37,9 +37,8 @@ def read_excel(source: Source, selection: Selection) -> RawTable:
     remarks = [other_sheets] if other_sheets else []
     if start:
         remarks.append(f"the names of the columns are in row {start + 1}")
-    names, more = selection.name_columns(header, str(source))
     try:
-        roles = selection.resolve(names, str(source))
+        roles = selection.find(header, str(source))
     except ValueError as error:
         if not other_sheets:
             raise
@@ -51,11 +50,10 @@ def read_excel(source: Source, selection: Selection) -> RawTable:
 
     return RawTable.by_roles(
         len(below),
-        names,
         roles,
         cells.__getitem__,
         texts,
-        remarks=(*remarks, *more),
+        remarks=(*remarks, *roles.remarks),
         # Excel reads a CSV file without the byte order mark of UTF-8 as Windows-1252.
         dialect=Dialect(encoding="utf-8-sig"),
         places=np.array([k for k, _ in below], dtype=np.int64),

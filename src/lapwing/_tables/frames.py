@@ -141,19 +141,18 @@ def read_parquet(source: Source, selection: Selection) -> RawTable:
         path = source.path
         frame = pl.read_parquet(opened) if path is None else pl.scan_parquet(path, glob=False)
         frame = _part(frame.lazy(), selection).collect()
-    names, remarks = selection.name_columns(frame.columns, str(source))
-    roles = selection.resolve(names, str(source))
+    roles = selection.find(frame.columns, str(source))
 
     def cells(j: int) -> Cells:
         return cells_of_series(frame.to_series(j), pl)
 
     def texts(j: int) -> TextColumn:
-        column = frame.to_series(j).alias(names[j])
+        column = frame.to_series(j).alias(roles.names[j])
         numbers = cells(j).numbers.astype(np.float64) if column.dtype.is_numeric() else None
         any_type = selection.whole and j not in (roles.label, roles.id)
         return TextColumn(_texts(column, str(source), pl, any_type), numbers)
 
-    return RawTable.by_roles(frame.height, names, roles, cells, texts, remarks=tuple(remarks))
+    return RawTable.by_roles(frame.height, roles, cells, texts, remarks=roles.remarks)
 
 
 def _part(scan: Any, options: ReadOptions) -> Any:

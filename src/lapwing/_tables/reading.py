@@ -84,7 +84,7 @@ def read_raw(paths: Sequence[Path], selection: Selection) -> RawTable:
             absent = selection.absent or len(paths) > 1
             first, n_first = _read_one(sources[0], replace(selection, absent=absent)), 1
         later = _of_later_files(first, selection)
-        keys = name_keys(_columns_of(first, selection), selection.label)
+        keys = name_keys(first.columns, selection.label)
         tables, named = [first], list(paths[:n_first])
         sheets: list[tuple[str, RawTable]] = []
         for path, source in zip(paths[n_first:], sources[n_first:], strict=True):
@@ -94,11 +94,11 @@ def read_raw(paths: Sequence[Path], selection: Selection) -> RawTable:
                 continue
             if not part.is_matrix:
                 _check_named(part, str(source), keys, selection)
-                later.resolve(_columns_of(part, later), str(source))  # for the error message
+                later.resolve(part.columns, str(source))  # for the error message
             tables.append(part)
             named.append(path)
     if not sheets and not first.is_matrix and first.labels is None:
-        selection.resolve(_columns_of(first, selection), str(sources[0]))  # for the error message
+        selection.resolve(first.columns, str(sources[0]))  # for the error message
     raw = replace(join_tables(tables, name_of(named)), keys=keys)
     answers = tuple(locate(part, one, raw, selection.id) for one, part in sheets)
     return replace(raw, answers=answers)
@@ -229,10 +229,3 @@ def _check_named(part: RawTable, source: str, keys: Keys, selection: Selection) 
             f"{source} holds suggested rows (column {keys.chosen!r}), and it is not known which "
             "column names them. Give --id COLUMN, as for the command that suggested them."
         )
-
-
-def _columns_of(part: RawTable, selection: Selection) -> list[str]:
-    """Return the names of all columns of a file."""
-    chosen = (part.labels, selection.label), (part.ids, selection.id)
-    named = [name for column, name in chosen if column is not None and name is not None]
-    return list(dict.fromkeys([*part.names, *part.others, *part.ignored, *part.left_out, *named]))
