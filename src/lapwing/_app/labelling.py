@@ -43,7 +43,7 @@ from lapwing._report.words import words_of
 from lapwing._tables.cells import as_text
 from lapwing._tables.coding import LabelColumn
 from lapwing._tables.columns import SUGGESTED, Keys, TextColumn, split_names
-from lapwing._tables.predictions import write_csv, write_predictions
+from lapwing._tables.predictions import write_columns
 from lapwing._tables.tables import Table
 from lapwing._words import quoted
 from lapwing.classes.markers import read_column, unlabeled_among
@@ -400,7 +400,7 @@ class Fits:
 
     def _write_predictions(self, session: Session, path: Path) -> None:
         record = self._fit_current(session)
-        write_predictions(record.predictions, path, dialect=record.table.dialect)
+        write_columns(record.predictions.columns(), ".csv", path, record.table.dialect)
 
     def _write_model(self, session: Session, path: Path) -> None:
         self._save(self._fit_current(session), path)
@@ -440,7 +440,7 @@ def _write_labels(session: Session, path: Path) -> None:
         table.keys.label: labels[rows],
         table.keys.chosen: session.chosen()[rows],
     }
-    write_csv(columns, path, table.dialect, "the labels")
+    write_columns(columns, ".csv", path, table.dialect, "the labels")
 
 
 def _write_all_labels(session: Session, path: Path) -> None:

@@ -100,10 +100,9 @@ def predict(model: Model, request: PredictRequest, progress: Stages = SILENT) ->
     method, trust = COMMAND_METHODS[model.info["method"]], model.info.get("trust")
     estimator = model.pipeline[-1]
     counts: Counter[str] = Counter()
-    whole: list[Predictions] = []
+    whole: Predictions | None = None
     n_rows, dialect, batches = 0, USUAL, list(_batches(request))
-    in_batches = written_in_batches(request.predictions, all_probabilities=request.probabilities)
-    with in_batches if batches else nullcontext(whole.append) as write:
+    with written_in_batches(request.predictions) if batches else nullcontext() as write:
         for files, span in batches or [(request.data, None)]:
             table = read_points(files, fitted, replace(request.read_options, rows=span))
             if not set(table.features.kinds) <= {NUMERIC}:
@@ -115,12 +114,15 @@ def predict(model: Model, request: PredictRequest, progress: Stages = SILENT) ->
             rows = with_probabilities(estimator, rows, (trust or {}).get("threshold"))
             if n_rows and table.id_name is None and fitted.usual_id is None:
                 rows = replace(rows, ids=rows.ids + n_rows)  # row numbers, of all files
-            write(beside_columns(rows, table, request.predictions))
+            whole = beside_columns(rows, table, request.predictions)
+            if write is not None:
+                write(whole.columns(all_probabilities=request.probabilities))
+                whole = None
             n_rows, dialect = n_rows + table.n, table.dialect
             counts.update(class_counts(rows) or {})
     known = None if method.regression else dict(counts)
     note = "" if method.regression else method.margin_note
-    return Predicted(request, n_rows, known, note, whole[0] if whole else None, dialect, trust)
+    return Predicted(request, n_rows, known, note, whole, dialect, trust)
 
 
 def _batches(request: PredictRequest) -> Iterator[tuple[tuple[Path, ...], tuple[int, int] | None]]:

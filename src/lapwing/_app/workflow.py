@@ -22,10 +22,8 @@ from lapwing._tables.assembly import describe_notes
 from lapwing._tables.cells import as_text, numbers_if_plain
 from lapwing._tables.columns import SUGGESTED
 from lapwing._tables.predictions import (
-    print_predictions,
+    print_columns,
     write_columns,
-    write_csv,
-    write_predictions,
 )
 from lapwing._tables.tables import Table
 from lapwing.models import Model, save_model
@@ -40,7 +38,8 @@ def write_fit(outcome: Outcome) -> None:
         if request.predictions is not None:
             rows = beside_columns(outcome.predictions, table, request.predictions)
             columns = rows.columns(all_probabilities=request.probabilities)
-            write_columns(columns, request.predictions, place["predictions"], table.dialect)
+            suffix = request.predictions.suffix
+            write_columns(columns, suffix, place["predictions"], table.dialect)
         if request.model is not None:
             save_fit(outcome, place["model"])
         if request.report is not None and figures is not None:
@@ -150,7 +149,7 @@ def write_comparison(compared: Compared) -> None:
             columns = {name: np.array([row[name] for row in rows], object) for name in rows[0]}
             for column in columns.values():
                 column[[value is None for value in column]] = ""
-            write_csv(columns, temporary, what="the table of methods")
+            write_columns(columns, ".csv", temporary, what="the table of methods")
             return
         if out.suffix.lower() == ".json":
             page = json.dumps(summary, ensure_ascii=False, allow_nan=False, indent=2) + "\n"
@@ -186,11 +185,12 @@ def write_predicted(predicted: Predicted) -> None:
     rows, path = predicted.rows, predicted.request.predictions
     if rows is None:
         return
-    dialect, every = predicted.dialect, predicted.request.probabilities
+    columns = rows.columns(all_probabilities=predicted.request.probabilities)
     if path is None:
-        print_predictions(rows, sys.stdout, dialect=dialect, all_probabilities=every)
-    else:
-        write_predictions(rows, path, dialect=dialect, all_probabilities=every)
+        print_columns(columns, sys.stdout, predicted.dialect)
+        return
+    with atomic_write(path) as temporary:
+        write_columns(columns, path.suffix, temporary, predicted.dialect)
 
 
 def write_suggestion(suggested: Suggestion) -> None:
@@ -215,4 +215,4 @@ def _write_rows(table: Table, rows: NDArray[np.intp], path: Path, temporary: Pat
         content |= {name: numbers_if_plain(column, decimal) for name, column in cells.items()}
     content[table.keys.label] = np.full(len(rows), "", dtype=object)
     content[table.keys.chosen] = np.full(len(rows), SUGGESTED, dtype=object)
-    write_columns(content, path, temporary, table.dialect, "the rows to label next")
+    write_columns(content, path.suffix, temporary, table.dialect, "the rows to label next")

@@ -9,9 +9,10 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import chain
+from operator import ne
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TextIO
@@ -138,28 +139,30 @@ def require_writer(path: str | os.PathLike[str]) -> None:
         require("xlsxwriter", extra="excel", purpose=f"writing {path}")
 
 
-def write_predictions(
-    predictions: Predictions,
-    path: str | os.PathLike[str],
-    *,
+def write_columns(
+    columns: dict[str, NDArray[Any]],
+    suffix: str,
+    path: Path,
     dialect: Dialect = USUAL,
-    all_probabilities: bool = False,
+    what: str = "the predictions",
 ) -> None:
-    """Write predictions to a CSV, Excel, Parquet or NPZ file atomically.
+    """Write columns of equal length to a CSV, Excel, Parquet or NPZ file.
 
     Numbers are written in full precision, except for Excel, which keeps 15 digits; Booleans as
-    ``true``/``false``.
+    ``true``/``false``. An empty text is an empty cell.
 
     Parameters
     ----------
-    predictions : Predictions
-        The rows.
-    path : path-like
-        The file; its extension determines the format.
+    columns : dict of str to ndarray
+        Columns by name.
+    suffix : str
+        Extension, which determines the format.
+    path : Path
+        The file, often a temporary one of another name.
     dialect : Dialect, default=Dialect()
         Notation of a CSV file.
-    all_probabilities : bool, default=False
-        Whether to add a column with the probability of each class.
+    what : str, default='the predictions'
+        Contents of the file, for messages and the name of the sheet.
 
     Raises
     ------
@@ -168,107 +171,44 @@ def write_predictions(
     ImportError
         As for `require_writer`.
     OSError
-        If writing fails; an existing file is left unchanged.
+        If writing fails.
     """
-    columns = predictions.columns(all_probabilities=all_probabilities)
-    with atomic_write(path) as temporary:
-        write_columns(columns, path, temporary, dialect)
+    _WRITERS[suffix.lower()](columns, path, dialect, what)
 
 
-def write_columns(
-    columns: dict[str, NDArray[Any]],
-    path: str | os.PathLike[str],
-    temporary: Path,
-    dialect: Dialect = USUAL,
-    what: str = "the predictions",
+def print_columns(
+    columns: dict[str, NDArray[Any]], stream: TextIO, dialect: Dialect = USUAL
 ) -> None:
-    """Write columns of equal length in the format of an extension.
-
-    Parameters
-    ----------
-    columns : dict of str to ndarray
-        Columns by name. An empty text is an empty cell.
-    path : path-like
-        The file; its extension determines the format.
-    temporary : Path
-        Path to write to instead, as the caller renames the file.
-    dialect : Dialect, default=Dialect()
-        Notation of a CSV file.
-    what : str, default='the predictions'
-        Contents of the file, for messages and the name of the sheet.
-    """
-    _WRITERS[Path(path).suffix.lower()](columns, temporary, dialect, what)
-
-
-def print_predictions(
-    predictions: Predictions,
-    stream: TextIO,
-    *,
-    dialect: Dialect = USUAL,
-    all_probabilities: bool = False,
-) -> None:
-    """Write predictions as CSV to an open text stream, without control characters on a terminal.
+    """Write columns as CSV to an open text stream, without control characters on a terminal.
 
     The encoding is that of the stream.
     """
-    columns = predictions.columns(all_probabilities=all_probabilities)
-    stream.writelines(csv_lines(columns, dialect, shown=stream.isatty()))
+    stream.writelines(_csv_lines(columns, dialect, shown=stream.isatty()))
 
 
-def write_csv(
-    columns: dict[str, NDArray[Any]],
-    path: Path,
-    dialect: Dialect = USUAL,
-    what: str = "the predictions",
-) -> None:
-    """Write columns of equal length to a CSV file that is safe to open in spreadsheets.
-
-    Parameters
-    ----------
-    columns : dict of str to ndarray
-        Columns by name.
-    path : Path
-        The file.
-    dialect : Dialect, default=Dialect()
-        Notation of the file.
-    what : str, default='the predictions'
-        Contents of the file, for a warning.
-    """
-    lines = csv_lines(columns, dialect, what)
-    try:
-        _write_lines(lines, path, dialect.encoding)
-    except UnicodeEncodeError:  # rows of another file, or a label, have other characters
-        _write_lines(lines, path, "utf-8-sig")
+def _write_csv(columns: dict[str, NDArray[Any]], path: Path, dialect: Dialect, what: str) -> None:
+    lines = _csv_lines(columns, dialect, what)
+    # Rows of another file, or a label, may have other characters.
+    for encoding in (dialect.encoding, "utf-8-sig"):
+        with suppress(UnicodeEncodeError), path.open("w", encoding=encoding, newline="") as file:
+            file.writelines(lines)
+            return
 
 
-def _write_lines(lines: list[str], path: Path, encoding: str) -> None:
-    with path.open("w", encoding=encoding, newline="") as file:
-        file.writelines(lines)
-
-
-def csv_lines(
+def _csv_lines(
     columns: dict[str, NDArray[Any]],
     dialect: Dialect,
     what: str = "the predictions",
     *,
     shown: bool = False,
 ) -> list[str]:
-    """Return the lines of a CSV file, with names first; `shown` is for a terminal."""
-    names = [_defused(name) for name in columns]
-    texts, changed = [], sum(a != b for a, b in zip(columns, names, strict=True))
-    for column in columns.values():
-        if column.dtype == bool:
-            texts.append(["true" if value else "false" for value in column])
-            continue
-        if column.dtype.kind in "iuf":
-            plain = cells = [repr(v).replace(".", dialect.decimal) for v in column.tolist()]
-        else:
-            plain = [str(value) for value in column.tolist()]
-            cells = [_defused(text) for text in plain]
-        changed += sum(a != b for a, b in zip(plain, cells, strict=True))
-        texts.append([_quoted(text, dialect.separator, shown=shown) for text in cells])
-    head = [_quoted(name, dialect.separator, shown=shown) for name in names]
-    lines = [dialect.separator.join(row) + "\n" for row in (head, *zip(*texts, strict=True))]
+    """Return the lines of a CSV file that spreadsheets open safely; `shown` is for a terminal."""
+    cells, changed = [], 0
+    for name, column in columns.items():
+        plain = [name, *_texts(column, dialect.decimal)]
+        safe = list(map(_defused, plain))
+        changed += sum(map(ne, plain, safe))
+        cells.append([_quoted(text, dialect.separator, shown=shown) for text in safe])
     if changed:
         many = "1 cell begins" if changed == 1 else f"{changed} cells begin"
         warn(
@@ -276,7 +216,15 @@ def csv_lines(
             "spreadsheet runs it. Predictions in a .parquet file have everything as it is.",
             LapwingWarning,
         )
-    return lines
+    return [dialect.separator.join(row) + "\n" for row in zip(*cells, strict=True)]
+
+
+def _texts(column: NDArray[Any], decimal: str) -> list[str]:
+    if column.dtype == bool:
+        return ["true" if value else "false" for value in column]
+    if column.dtype.kind in "iuf":
+        return [repr(value).replace(".", decimal) for value in column.tolist()]
+    return list(map(str, column.tolist()))
 
 
 def _defused(text: str) -> str:
@@ -353,20 +301,16 @@ def _write_xlsx(columns: dict[str, NDArray[Any]], path: Path, dialect: Dialect, 
                 ".csv or .parquet file."
             )
     rows = zip(*(column.tolist() for column in columns.values()), strict=True)
+    # Rows are written one by one, and texts are never formulas or links.
+    options = {"constant_memory": True, "strings_to_formulas": False, "strings_to_urls": False}
     try:
-        # Rows are written one by one.
-        with xlsxwriter.Workbook(path, {"constant_memory": True}) as book:
+        with xlsxwriter.Workbook(path, options) as book:
             sheet = book.add_worksheet(what.removeprefix("the "))
             for i, cells in enumerate(chain([columns], rows)):
                 for j, value in enumerate(cells):
-                    if isinstance(value, bool):
-                        sheet.write_boolean(i, j, value)
-                    elif isinstance(value, int | float) and abs(value) < EXACT:
-                        sheet.write_number(i, j, value)
-                    elif value == "" or (isinstance(value, float) and math.isnan(value)):
-                        continue
-                    # Written as text, which Excel does not run as a formula.
-                    elif sheet.write_string(i, j, str(value)):
+                    exact = isinstance(value, str) or abs(value) < EXACT
+                    missing = isinstance(value, float) and math.isnan(value)
+                    if sheet.write(i, j, value if exact else "" if missing else str(value)):
                         raise ValueError(
                             f"row {i} has a text of {len(str(value))} characters, and a cell "
                             "of Excel holds 32767. Write a .csv or .parquet file."
@@ -376,7 +320,7 @@ def _write_xlsx(columns: dict[str, NDArray[Any]], path: Path, dialect: Dialect, 
 
 
 _WRITERS = {
-    ".csv": write_csv,
+    ".csv": _write_csv,
     ".xlsx": _write_xlsx,
     ".parquet": _write_parquet,
     ".npz": _write_npz,
@@ -386,36 +330,34 @@ PREDICTION_FORMATS = tuple(_WRITERS)
 
 @contextmanager
 def written_in_batches(
-    path: str | os.PathLike[str] | None, *, all_probabilities: bool = False
-) -> Iterator[Callable[[Predictions], None]]:
-    """Context manager to write batches of predictions in order and atomically.
+    path: str | os.PathLike[str] | None,
+) -> Iterator[Callable[[dict[str, NDArray[Any]]], None]]:
+    """Context manager to write batches of columns in order and atomically.
 
     Parameters
     ----------
     path : path-like or None
         A .csv or .parquet file; None means standard output, as CSV.
-    all_probabilities : bool, default=False
-        Whether to add a column with the probability of each class.
 
     Yields
     ------
     callable
-        Predictions -> None; writes a batch.
+        Columns by name -> None; writes a batch.
     """
     if path is None:
-        yield _csv_writer(sys.stdout, all_probabilities)
+        yield _csv_writer(sys.stdout)
         return
     with atomic_write(path) as temporary:
         if Path(path).suffix.lower() == ".csv":
             with temporary.open("w", encoding=USUAL.encoding, newline="") as file:
-                yield _csv_writer(file, all_probabilities)
+                yield _csv_writer(file)
             return
         with tempfile.TemporaryDirectory(dir=temporary.parent, prefix=".predictions") as folder:
             parts: list[Path] = []
 
-            def write(batch: Predictions) -> None:
+            def write(columns: dict[str, NDArray[Any]]) -> None:
                 parts.append(Path(folder) / f"{len(parts)}.parquet")
-                write_predictions(batch, parts[-1], all_probabilities=all_probabilities)
+                write_columns(columns, ".parquet", parts[-1])
 
             yield write
             # Concatenated as a stream, so that polars does not hold all of them in memory.
@@ -425,13 +367,12 @@ def written_in_batches(
             pl.concat(scans, how="vertical_relaxed").sink_parquet(temporary)
 
 
-def _csv_writer(file: TextIO, all_probabilities: bool) -> Callable[[Predictions], None]:
+def _csv_writer(file: TextIO) -> Callable[[dict[str, NDArray[Any]]], None]:
     begun = False
 
-    def write(batch: Predictions) -> None:
+    def write(columns: dict[str, NDArray[Any]]) -> None:
         nonlocal begun
-        columns = batch.columns(all_probabilities=all_probabilities)
-        lines = csv_lines(columns, USUAL, shown=file.isatty())
+        lines = _csv_lines(columns, USUAL, shown=file.isatty())
         file.writelines(lines[1:] if begun else lines)
         begun = True
 
