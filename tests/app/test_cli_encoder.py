@@ -151,7 +151,7 @@ def test_pictures_are_learnt_from_by_their_vectors() -> None:
         ("--encoder features:none", "module 'features' has no attribute 'none'"),
         (f"--drop note,file {COUNTS}", "has no column of free text for --encoder"),
         (f"{COUNTS} --onnx m.onnx", "an ONNX file cannot hold the encoder"),
-        (f"--image y {COUNTS}", "the --image column 'y' has another role already"),
+        (f"--image y {COUNTS}", "column 'y' cannot be --image and --label"),
         (f"--image fils {COUNTS}", "has no column 'fils' (--image)"),
         (f"{COUNTS} --weight price=2", "'price' is not a column of free text"),
     ],

@@ -58,7 +58,7 @@ REFUSED: list[tuple[str, ...]] = [
     (f"{FIT} --seed -1", "--seed"),
     (f"{FIT} --map x", "--map takes two columns"),
     (f"{FLOWERS} --features slx", "no column 'slx' (--features)"),
-    (f"{FLOWERS} --features sl,kind", "'kind' is in --features and has another role"),
+    (f"{FLOWERS} --features sl,kind", "'kind' cannot be --features and --label"),
     (f"{FLOWERS} --map pl --map site", "'site' (--map)"),
     *(
         (

@@ -367,20 +367,21 @@ def numbers_if_plain(cells: Iterable[Any], decimal: str = ".") -> NDArray[Any]:
     numbers = [_certain_number(cell, decimal) if cell != "" else "" for cell in known]
     if None not in numbers:
         return as_text(numbers)
-    return as_text([cell if isinstance(cell, str) else _int_if_whole(cell) for cell in known])
+    return as_text([cell if isinstance(cell, str) else int_if_whole(cell) for cell in known])
 
 
 def _certain_number(cell: Any, decimal: str) -> int | float | None:
     """Read a number; None for other texts, and for possible codes: 007, or many digits."""
     if not isinstance(cell, str):
-        return _int_if_whole(cell)
+        return int_if_whole(cell)
     if decimal == "," and "." in cell:  # 1.234 is ambiguous
         return None
     number = unambiguous_number(cell.replace(decimal, "."), grouped=False)
-    return None if number is None or not abs(number) < EXACT else _int_if_whole(number)
+    return None if number is None or not abs(number) < EXACT else int_if_whole(number)
 
 
-def _int_if_whole(number: float) -> int | float:
+def int_if_whole(number: float) -> int | float:
+    """Return a whole number with few digits as int."""
     return int(number) if abs(number) < EXACT and number == int(number) else float(number)
 
 

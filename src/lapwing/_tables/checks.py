@@ -180,9 +180,8 @@ def check_ids(raw: RawTable, id_column: str | None) -> NDArray[Any]:
     if raw.ids is None:
         return np.arange(1, raw.n + 1)
     values, first, counts = np.unique(raw.ids, return_index=True, return_counts=True)
-    blank = np.array([not str(value).strip() for value in values])
-    if blank.any():
-        n, row = int(counts[blank].sum()), int(first[blank].min())
+    if values.size and not values[0]:  # the empty text is first
+        n, row = counts[0], first[0]
         raise ValueError(
             f"{raw.source}: id column {id_column!r} is empty in {n} row{'s' * (n > 1)}, first in "
             f"{name_row(row, raw.places)}. Fill in an id that no other row has, or leave "
@@ -244,41 +243,44 @@ def warn_of_labels(
     LapwingWarning
         If fewer rows have such a word, a label is probably misspelt, or every row has a label.
     """
-    if not coded.labeled.any():
+    known, n_rows = coded.y[coded.labeled], coded.y.size
+    if not known.size:
         return
-    if isinstance(coded.unlabeled, float):
-        usual = usual_number(coded.y) if coded.labeled.all() else None
-        if usual is not None:
-            warn(
-                f"{labels.where}: every row has a label, and {int((coded.y == usual).sum())} of "
-                f"{coded.y.size} rows have the number {usual:g}, which is learnt like others. If "
-                f"it means no label, {advice.unlabeled([f'{usual:g}'])}",
-                LapwingWarning,
-            )
-        elif coded.labeled.all():
-            _warn_of_no_unlabeled(labels)
-        return
-    _warn_of_markers(labels, coded, advice, meant=meant)
-    _warn_of_rare_labels(labels, coded)
+    values, counts = np.unique(known, return_counts=True)
+    ranked = dict(zip(map(str, values.tolist()), counts.tolist(), strict=True))
+    numeric, everything = isinstance(coded.unlabeled, float), known.size == n_rows
+    usual = usual_number(known) if numeric and everything else None
+    words, certain = ([], False) if numeric or meant else words_in_most_rows(ranked, n_rows)
+    if not (words or numeric) and dominates(counts, n_rows - known.size):
+        words = [max(ranked, key=ranked.__getitem__)]
+    if usual is not None:
+        warn(
+            f"{labels.where}: every row has a label, and {counts.max()} of {n_rows} rows have the "
+            f"number {usual:g}, which is learnt like others. If it means no label, "
+            f"{advice.unlabeled([f'{usual:g}'])}",
+            LapwingWarning,
+        )
+    elif words:
+        _warn_of_markers(words, sum(ranked[word] for word in words), certain, labels, advice)
+    elif everything:
+        warn(
+            f"{labels.where}: every row has a label ({labels.hint} means no label), so there is "
+            "nothing to learn from unlabelled rows: this fits a supervised model. If a value marks "
+            "the rows without a label, name it with --unlabeled.",
+            LapwingWarning,
+        )
+    if not numeric and not warn_of_quantities(known, labels.where):
+        _warn_of_rare_labels(_one_spelling(ranked), labels, coded)
 
 
 def _warn_of_markers(
-    labels: LabelColumn, coded: CodedLabels, advice: LabelAdvice, *, meant: bool
+    words: Sequence[str], n: int, certain: bool, labels: LabelColumn, advice: LabelAdvice
 ) -> None:
-    n_rows = coded.y.size
-    values, counts = np.unique(coded.y[coded.labeled], return_counts=True)
-    ranked = dict(zip(map(str, values.tolist()), counts.tolist(), strict=True))
-    words, certain = ([], False) if meant else words_in_most_rows(ranked, n_rows)
-    if not words and dominates(counts, n_rows - int(counts.sum())):
-        words = [max(ranked, key=ranked.__getitem__)]
-    if not words:
-        if coded.labeled.all():
-            _warn_of_no_unlabeled(labels)
-        return
-    n, s = sum(ranked[name] for name in words), "s" * (len(words) > 1)
+    """Warn about n labels that probably mean "no label"; raise ValueError if it is certain."""
+    s = "s" * (len(words) > 1)
     rows_with = (
-        f"{labels.where}: {n} of {n_rows} rows have the label{s} {' and '.join(map(repr, words))}, "
-        "which"
+        f"{labels.where}: {n} of {labels.column.texts.size} rows have the label{s} "
+        f"{' and '.join(map(repr, words))}, which"
     )
     cure = f"If that means no label, {advice.unlabeled(words)}"
     if certain:
@@ -287,15 +289,6 @@ def _warn_of_markers(
             f"only blanks mean no label: --unlabeled ''. {cure}"
         )
     warn(f"{rows_with} {'count as classes' if s else 'counts as a class'}. {cure}", LapwingWarning)
-
-
-def _warn_of_no_unlabeled(labels: LabelColumn) -> None:
-    warn(
-        f"{labels.where}: every row has a label ({labels.hint} means no label), so there is "
-        "nothing to learn from unlabelled rows: this fits a supervised model. If a value marks the "
-        "rows without a label, name it with --unlabeled.",
-        LapwingWarning,
-    )
 
 
 def warn_of_counts(features: Features) -> None:
@@ -361,40 +354,34 @@ def describe_quantities(labels: NDArray[Any]) -> str:
     return shown if found else ""
 
 
-def refuse_quantities(labels: LabelColumn, advice: LabelAdvice) -> None:
-    """Raise ValueError for labels that look like quantities, to ask for a method.
+def refuse_other_labels(labels: LabelColumn, advice: LabelAdvice | None) -> None:
+    """Raise ValueError for labels that are no names of classes.
+
+    Parameters
+    ----------
+    labels : LabelColumn
+    advice : LabelAdvice or None
+        Advice for labels that look like quantities; None if these are known to be classes.
 
     Raises
     ------
     ValueError
-        With a command for regression and one for classification.
+        If they are mostly distinct sentences, or may be numbers to predict.
     """
-    described = describe_quantities(labels.given)
-    if described:
+    n, names = len(labels.given), sorted(set(labels.given.tolist()))
+    distinct = len(names) >= _SENTENCES and 2 * len(names) > n
+    if distinct and np.mean([count_words(name) for name in names]) >= MIN_WORDS:
+        raise ValueError(
+            f"{labels.where}: the {n} labels are {len(names)} different texts, such as "
+            f"{shorten(names[0])!r}, and no names of classes. Name the column of the classes with "
+            "--label."
+        )
+    if advice is not None and (described := describe_quantities(labels.given)):
         raise ValueError(
             f"{labels.where}: {described}. Are they numbers to predict, or names of classes?\n"
             f"For numbers, {advice.with_method('laprls-regressor')}\n"
             f"For classes, {advice.with_method('laperls')}"
         )
-
-
-def refuse_free_text(labels: LabelColumn) -> None:
-    """Raise ValueError for labels that are mostly distinct sentences and not classes.
-
-    Raises
-    ------
-    ValueError
-        With advice.
-    """
-    n, names = len(labels.given), sorted(set(labels.given.tolist()))
-    if len(names) >= _SENTENCES and 2 * len(names) > n:
-        n_words = np.mean([count_words(name) for name in names])
-        if n_words >= MIN_WORDS:
-            raise ValueError(
-                f"{labels.where}: the {n} labels are {len(names)} different texts, such as "
-                f"{shorten(names[0])!r}, and no names of classes. Name the column of the classes "
-                "with --label."
-            )
 
 
 def warn_of_quantities(labels: NDArray[Any], what: str) -> bool:
@@ -409,16 +396,9 @@ def warn_of_quantities(labels: NDArray[Any], what: str) -> bool:
     return bool(described)
 
 
-def _warn_of_rare_labels(labels: LabelColumn, coded: CodedLabels) -> None:
-    """Warn about a label that is probably misspelt, and a class with one labelled row.
-
-    If labels look like quantities, there is only the warning about that.
-    """
-    known, what = coded.y[coded.labeled], labels.where
-    if warn_of_quantities(known, what):
-        return
-    values, counts = np.unique(known, return_counts=True)
-    ranked = _one_spelling(dict(zip(map(str, values), counts.tolist(), strict=True)))
+def _warn_of_rare_labels(ranked: dict[str, int], labels: LabelColumn, coded: CodedLabels) -> None:
+    """Warn about a label that is probably misspelt, and a class with one labelled row."""
+    what = labels.where
 
     def first_row(label: str) -> int:
         return int(np.flatnonzero(coded.labeled & (coded.y.astype(str) == label))[0]) + 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from itertools import chain, count
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from lapwing._tables.cells import (
     BadCells,
     Cells,
     as_text,
+    int_if_whole,
     join_cells,
     numbers_if_plain,
     numeric_cells,
@@ -43,6 +45,11 @@ class TextColumn:
     texts: NDArray[Any]
     numbers: NDArray[Any] | None = None
 
+    @classmethod
+    def blank(cls, n: int) -> TextColumn:
+        """Return a column of empty cells."""
+        return cls(np.full(n, "", dtype=object))
+
     @property
     def numbers_or_nan(self) -> NDArray[Any]:
         """The numbers; NaN for a column of text."""
@@ -58,11 +65,8 @@ class TextColumn:
             return self.texts
         if np.isnan(self.numbers).all() and not self.texts.any():
             return self.numbers  # no values in this batch of a numeric column
-        exact = np.abs(self.numbers) < EXACT
-        cells = np.where(exact, self.numbers.astype(object), self.texts)
-        return as_text(
-            [int(v) if e and v == int(v) else v for v, e in zip(cells, exact, strict=True)]
-        )
+        cells = zip(self.numbers.tolist(), self.texts, strict=True)
+        return as_text([int_if_whole(v) if abs(v) < EXACT else text for v, text in cells])
 
 
 @dataclass(frozen=True)
@@ -300,6 +304,8 @@ def join_tables(parts: Sequence[RawTable], where: str) -> RawTable:
         parts = [part.as_columns() for part in parts]
     first, decimals = parts[0], {part.decimal for part in parts}
     labels = [part.labels for part in parts if part.labels is not None]
+    # Parts may lack columns that are kept for output only.
+    others = dict.fromkeys(name for part in parts for name in part.others)
     return replace(
         first,
         n=sum(part.n for part in parts),
@@ -307,7 +313,10 @@ def join_tables(parts: Sequence[RawTable], where: str) -> RawTable:
         matrix=matrix,
         labels=_join_columns(labels) if labels else None,
         ids=join_arrays([part.ids for part in parts]),
-        others=_join_others(parts),
+        others={
+            name: _join_columns([p.others.get(name, TextColumn.blank(p.n)) for p in parts])
+            for name in others
+        },
         places=None,
         remarks=tuple(dict.fromkeys(text for part in parts for text in part.remarks)),
         ignored=tuple(dict.fromkeys(name for part in parts for name in part.ignored)),
@@ -328,19 +337,6 @@ def _join_columns(columns: Sequence[TextColumn]) -> TextColumn:
         np.concatenate([column.texts for column in columns]),
         np.concatenate([column.numbers_or_nan for column in columns]) if typed else None,
     )
-
-
-def _join_others(parts: Sequence[RawTable]) -> dict[str, TextColumn]:
-    """Concatenate columns by name; parts may lack columns kept for output only."""
-    names = dict.fromkeys(name for part in parts for name in part.others)
-    return {
-        name: _join_columns([part.others.get(name, _blank(part.n)) for part in parts])
-        for name in names
-    }
-
-
-def _blank(n: int) -> TextColumn:
-    return TextColumn(np.full(n, "", dtype=object))
 
 
 @dataclass(frozen=True)
@@ -373,6 +369,17 @@ class ColumnRoles:
     ignored: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
+
+
+# The label or the truth as a feature would leak the answer.
+_EXCLUSIVE = {
+    "--id": ["--label"],
+    "--drop": ["--label"],
+    "--truth": ["--label", "--id"],
+    "--text": ["--label", "--id", "--truth"],
+    "--image": ["--label", "--id", "--truth"],
+    "--features": ["--label", "--id", "--truth", "--drop"],
+}
 
 
 @dataclass(frozen=True)
@@ -461,7 +468,7 @@ class Selection(ReadOptions):
         ValueError
             If a chosen name is missing, has two roles, or names are repeated or blank.
         """
-        repeated = [name for name, count in Counter(names).items() if count > 1]
+        repeated = [name for name, k in Counter(names).items() if k > 1]
         if repeated:
             raise ValueError(
                 f"{where}: the column name {quoted(repeated)} occurs more than once; "
@@ -522,19 +529,12 @@ class Selection(ReadOptions):
         lost = [_not_found(name, flag, names, where) for flag, name in chosen if name not in names]
         if lost:
             raise ValueError(join_messages(where, lost))
-        if self.label is not None and self.label in (self.id, *roles["--drop"]):
-            raise ValueError(f"{where}: the label column {self.label!r} cannot be --id or --drop.")
-        taken = (self.label, self.id, self.truth)
-        again = [("--text", name) for name in roles["--text"] if name in taken]
-        again += [("--image", self.picture)] if self.picture and self.picture in taken else []
-        again += [("--truth", self.truth)] if self.truth and self.truth in taken[:2] else []
-        if again:
-            flag, name = again[0]
-            raise ValueError(f"{where}: the {flag} column {name!r} has another role already.")
-        for name in roles["--features"]:
-            # The label or the truth as a feature would leak the answer.
-            if name in (*taken, *roles["--drop"]):
-                raise ValueError(f"{where}: {name!r} is in --features and has another role.")
+        for flag, others in _EXCLUSIVE.items():
+            # Names of images may be ids as well, unless they are encoded.
+            for name in [self.picture] if flag == "--image" else roles[flag]:
+                other = next((o for o in others if name is not None and name in roles[o]), None)
+                if other is not None:
+                    raise ValueError(f"{where}: column {name!r} cannot be {flag} and {other}.")
 
     def _find_expected(self, names: Sequence[str], where: str) -> tuple[list[str], tuple[str, ...]]:
         """Return the expected columns, and the names of unknown ones."""
@@ -585,17 +585,13 @@ def tidy_names(names: Sequence[str], *, rename_blank: bool = True) -> tuple[list
             tidy.append("")
             continue
         base = name or f"column {j + 1}"
-        new, count = base, 1
-        while new in tidy or (new != name and new in taken):
-            count += 1
-            new = f"{base} ({count})"
+        numbered = chain([base], (f"{base} ({k})" for k in count(2)))
+        new = next(one for one in numbered if one not in tidy and (one == name or one not in taken))
         if name and new != name:
             again.append(new)
         tidy.append(new)
-    remarks = []
-    if again:
-        remarks.append(f"names that occur twice were numbered: {quoted(again)}")
-    return tidy, remarks
+    remark = f"names that occur twice were numbered: {quoted(again)}"
+    return tidy, [remark] if again else []
 
 
 def _not_found(name: str, option: str, names: Sequence[str], where: str) -> str:

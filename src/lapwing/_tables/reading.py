@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -33,14 +33,15 @@ TABLES: dict[str, Callable[[Source, Selection], RawTable]] = {
     ".xls": read_excel,
     ".ods": read_excel,
 }
+SVMLIGHT = (".svm", ".svmlight", ".libsvm")
 _MATRICES: dict[str, Callable[[Source, Selection], RawTable]] = {
     ".npz": read_npz,
     ".npy": read_npy,
     ".mtx": read_matrix_market,
+    **dict.fromkeys(SVMLIGHT, lambda source, selection: read_svmlight([source], selection)),
 }
-SVMLIGHT = (".svm", ".svmlight", ".libsvm")
 _PACKED = (".gz", ".bz2", ".xz", ".zst", ".zip", ".7z")
-FORMATS = (*TABLES, *_MATRICES, *SVMLIGHT)
+FORMATS = (*TABLES, *_MATRICES)
 
 
 def name_of(paths: Sequence[Path]) -> str:
@@ -51,9 +52,7 @@ def name_of(paths: Sequence[Path]) -> str:
 
 def read_alike(paths: Sequence[Path], selection: Selection) -> RawTable:
     """Read files for a fitted model, and concatenate their rows."""
-    with ExitStack() as stack:
-        sources = [stack.enter_context(open_source(path)) for path in _once(paths)]
-        _check_whole(sources, selection)
+    with _opened(paths, selection) as sources:
         if all(source.suffix in SVMLIGHT for source in sources):
             parts = [read_svmlight(sources, selection)]
         else:
@@ -72,9 +71,7 @@ def read_raw(paths: Sequence[Path], selection: Selection) -> RawTable:
     OSError, ValueError, ImportError
         As for `lapwing._tables.tables.read_table`.
     """
-    with ExitStack() as stack:
-        sources = [stack.enter_context(open_source(path)) for path in _once(paths)]
-        _check_whole(sources, selection)
+    with _opened(paths, selection) as sources:
         # Together, as they share the base of their indices.
         n_first = next((k for k, s in enumerate(sources) if s.suffix not in SVMLIGHT), len(paths))
         if n_first:
@@ -104,29 +101,25 @@ def read_raw(paths: Sequence[Path], selection: Selection) -> RawTable:
     return replace(raw, answers=answers)
 
 
-def _once(paths: Sequence[Path]) -> Sequence[Path]:
-    """Raise ValueError for a file that is given twice."""
-    seen: set[str] = set()
-    for path in paths:
-        real = os.path.realpath(path)
-        if real in seen:
+@contextmanager
+def _opened(paths: Sequence[Path], selection: Selection) -> Iterator[list[Source]]:
+    """Open files, of which none may be given twice, nor be a matrix to be written again."""
+    real = [os.path.realpath(path) for path in paths]
+    for k, path in enumerate(paths):
+        if real[k] in real[:k]:
             raise ValueError(f"{name_of([path])} is given twice; give it once.")
-        seen.add(real)
-    return paths
-
-
-def _check_whole(sources: Sequence[Source], selection: Selection) -> None:
-    matrix = next((s for s in sources if s.suffix in (*_MATRICES, *SVMLIGHT)), None)
-    if selection.whole and matrix is not None:
-        raise ValueError(
-            f"{matrix}: --with-columns is about tables, and this format holds a matrix. Leave it "
-            "out."
-        )
+    with ExitStack() as stack:
+        sources = [stack.enter_context(open_source(path)) for path in paths]
+        matrix = next((source for source in sources if source.suffix in _MATRICES), None)
+        if selection.whole and matrix is not None:
+            raise ValueError(
+                f"{matrix}: --with-columns is about tables, and this format holds a matrix. Leave "
+                "it out."
+            )
+        yield sources
 
 
 def _read_one(source: Source, selection: Selection) -> RawTable:
-    if source.suffix in SVMLIGHT:
-        return read_svmlight([source], selection)
     reader = TABLES.get(source.suffix) or _MATRICES.get(source.suffix)
     if reader is None:
         if source.suffix in _PACKED:

@@ -19,8 +19,7 @@ from lapwing._tables.checks import (
     LabelAdvice,
     check_ids,
     feature_errors,
-    refuse_free_text,
-    refuse_quantities,
+    refuse_other_labels,
     warn_of_bad_cells,
     warn_of_counts,
     warn_of_labels,
@@ -267,8 +266,6 @@ def read_table(path: Paths, options: ReadOptions, *, advice: LabelAdvice = USUAL
     ids = np.arange(1, raw.n + 1)
     with found.gather():
         ids = check_ids(raw, options.id)
-    labels: LabelColumn | None = None
-    coded: CodedLabels | None = None
     undecided = options.regression is None
     if undecided:
         options = replace(options, regression=_are_numbers(raw, options))
@@ -276,10 +273,12 @@ def read_table(path: Paths, options: ReadOptions, *, advice: LabelAdvice = USUAL
         raw = complete_labels(raw, options, ids)
         what = where if label is None else f"{where}: label column {label!r}"
         labels = _written_labels(raw, options, what)
-        coded = _code(labels, options, advice if undecided else None)
+        if options.regression:
+            coded = labels.code_numbers()
+        else:
+            refuse_other_labels(labels, advice if undecided else None)
+            coded = labels.code_classes()
     found.raise_all()
-    assert labels is not None
-    assert coded is not None
     warn_of_counts(features)
     # If only blanks mean "no label", words that look like it are intended as classes.
     warn_of_labels(labels, coded, advice, meant="" in options.unlabeled)
@@ -330,7 +329,7 @@ def _with_labels(raw: RawTable, labels_file: Any) -> tuple[RawTable, str]:
         labels, marker = read_labels(Path(labels_file), raw.n)
         return replace(raw, labels=labels, default_marker=marker), str(labels_file)
     if raw.labels is None:  # they are all in files of answers, or still to be given
-        raw = replace(raw, labels=TextColumn(np.full(raw.n, "", dtype=object)))
+        raw = replace(raw, labels=TextColumn.blank(raw.n))
     return raw, raw.source
 
 
@@ -360,17 +359,6 @@ def _written_labels(raw: RawTable, options: ReadOptions, where: str) -> LabelCol
         raw.places if options.labels_file is None else None,
         options.incomplete,
     )
-
-
-def _code(labels: LabelColumn, options: ReadOptions, advice: LabelAdvice | None) -> CodedLabels:
-    """Code labels; those that may be numbers or classes are an error if there is `advice`."""
-    if options.regression:
-        return labels.code_numbers()
-    refuse_free_text(labels)
-    coded = labels.code_classes()
-    if advice is not None:
-        refuse_quantities(labels, advice)
-    return coded
 
 
 def _truth(
