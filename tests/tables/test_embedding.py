@@ -98,7 +98,7 @@ INVALID: dict[str, tuple[Callable[[list[str]], Any], str]] = {
     "rows": (lambda texts: letters(texts)[1:], r"shape \(2, d\) for 2 texts: shape \(1, 3\)\."),
     "one number": (lambda texts: letters(texts)[:, 0], r"2 texts: shape \(2,\)\. Return one"),
     "no number": (lambda texts: letters(texts)[:, :0], r"shape \(2, 0\)"),
-    "None": (lambda texts: None, r"for 2 texts: shape \(\)\."),
+    "None": (lambda texts: None, r"for 2 texts: a NoneType\."),
     "text": (lambda texts: np.array([[t] for t in texts]), r"no array of numbers.*: type <U1\."),
     "complex": (lambda texts: letters(texts).astype(complex), r"type complex128\."),
     "object": (lambda texts: letters(texts).astype(object), r"type object\."),

@@ -151,22 +151,18 @@ def encode_again(
         for reading in readings
         if isinstance(reading, NumberReading) and _mixes_marks(reading, raw.cells[reading.column])
     ]
-    errors = []
-    if mixed:
-        errors.append(
-            f"{raw.source}: {quoted(mixed)} was read with decimal commas when the model was "
-            "fitted, and here it has decimal points as well as points that may be either. Say "
-            "which with --decimal . or --decimal ,."
-        )
+    error = (
+        f"{raw.source}: {quoted(mixed)} was read with decimal commas when the model was fitted, "
+        "and here it has decimal points as well as points that may be either. Say which with "
+        "--decimal . or --decimal ,."
+    )
     read = _read_columns(raw, readings, strict=options.strict)
-    return _assemble(raw, read, errors, like)
+    return _assemble(raw, read, [error] if mixed else [], like)
 
 
 def _mixes_marks(reading: NumberReading, cells: Cells) -> bool:
-    if reading.decimal != "," or not cells.texts.size:
-        return False
-    grouped = any("." in text for text in set(cells.texts.tolist()))
-    return grouped and cells.fractions.size > 0
+    points = any("." in text for text in cells.counts)
+    return reading.decimal == "," and points and cells.fractions.size > 0
 
 
 def _choose_columns(
@@ -188,12 +184,10 @@ def _choose_columns(
         elif one.forced is not None and one.column in insisted:
             readings.append(one.forced)
         else:
-            drop = f"leave it out with --drop {shlex.quote(one.column)}"
-            cure = f"Leave it out of --keep and --features, or {drop}"
-            if one.refused:
-                cure = f"{one.refused}, or {drop}"
+            cure = one.refused or "Leave it out of --keep and --features"
             input_errors.append(
-                f"{raw.source}: column {one.column!r} cannot be used: {one.reason}. {cure}."
+                f"{raw.source}: column {one.column!r} cannot be used: {one.reason}. {cure}, or "
+                f"leave it out with --drop {shlex.quote(one.column)}."
             )
     return readings, left_out, input_errors
 
@@ -288,15 +282,10 @@ def summary_lines(notes: Sequence[ColumnNote], remarks: Sequence[str]) -> list[s
         return lines
     used, left_out = ([n for n in notes if n.used is which] for which in (True, False))
     lines.append(f"Columns: {len(used)} used, {len(left_out)} left out.")
-    lines += _grouped("used", used)
-    lines += _grouped("left out", left_out)
+    groups: dict[tuple[str, str], list[str]] = {}
+    for note in (*used, *left_out):
+        groups.setdefault(("used" if note.used else "left out", note.words), []).append(note.column)
+    lines += [f"  {how} {quoted(names)}: {words}" for (how, words), names in groups.items()]
     if left_out:
         lines.append("--keep COLUMN uses one all the same; --strict leaves none out.")
     return lines
-
-
-def _grouped(title: str, notes: Sequence[ColumnNote]) -> list[str]:
-    groups: dict[str, list[str]] = {}
-    for note in notes:
-        groups.setdefault(note.words, []).append(note.column)
-    return [f"  {title} {quoted(names)}: {words}" for words, names in groups.items()]

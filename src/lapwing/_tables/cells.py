@@ -197,19 +197,13 @@ def unit_name(text: str) -> str:
     """Return the standard name of a unit."""
     text = text.replace("μ", "µ").replace("℃", "°C").replace("℉", "°F").replace("° ", "°")
     text = text.replace("^2", "²").replace("^3", "³")
-    if text.upper() in _KIND:
-        currency = _KIND[text.upper()] == "currency"
-        text = text.upper() if currency else text
+    if _KIND.get(text.upper()) == "currency":
+        return text.upper()
     if text.endswith("L") and f"{text[:-1]}l" in _KIND:
         return f"{text[:-1]}l"
-    if text in _KIND:
-        return text
-    return _OTHER_NAMES.get(text.lower(), _parts_renamed(text))
-
-
-def _parts_renamed(text: str) -> str:
-    above, slash, below = text.partition("/")
-    return f"{unit_name(above)}/{unit_name(below)}" if slash else text
+    if text in _KIND or text.lower() in _OTHER_NAMES:
+        return text if text in _KIND else _OTHER_NAMES[text.lower()]
+    return "/".join(map(unit_name, text.split("/"))) if "/" in text else text
 
 
 def kind_of_unit(unit: str) -> str:

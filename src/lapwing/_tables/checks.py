@@ -181,7 +181,7 @@ def check_ids(raw: RawTable, id_column: str | None) -> NDArray[Any]:
         return np.arange(1, raw.n + 1)
     values, first, counts = np.unique(raw.ids, return_index=True, return_counts=True)
     if values.size and not values[0]:  # the empty text is first
-        n, row = counts[0], first[0]
+        n, row = int(counts[0]), first[0]
         raise ValueError(
             f"{raw.source}: id column {id_column!r} is empty in {n} row{'s' * (n > 1)}, first in "
             f"{name_row(row, raw.places)}. Fill in an id that no other row has, or leave "

@@ -186,8 +186,7 @@ def _checked(reader: Any, n_columns: int, source: Source, layout: _Layout) -> It
             )
             if len(row) > n_columns:
                 cure = f"Put cells that contain {layout.separator!r} in quotes."
-            if len(row) > n_columns and first:
-                cure += (
+                cure += first * (
                     " If the names are in a later line, say how many lines stand above it, such as "
                     f"--skip-lines {layout.header + 1}."
                 )

@@ -24,7 +24,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing._arrays import is_sparse
 from lapwing._host.files import atomic_write
 from lapwing._host.modules import require
 from lapwing._host.threads import available_threads
@@ -171,14 +170,13 @@ class Embedder:
         kinds: list[str] = []
         vectors: dict[str, tuple[str, ...]] = {}
         for name, kind in zip(features.names, features.kinds, strict=True):
-            if kind != ENCODED:
-                columns[name] = features.X[name].to_numpy()
-                kinds.append(kind)
-                continue
-            found = self.vectors(features.X[name].to_list(), readings[name])
-            vectors[name] = tuple(f"{name} [{j + 1}]" for j in range(found.shape[1]))
-            columns |= dict(zip(vectors[name], found.T, strict=True))
-            kinds += [ENCODED] * found.shape[1]
+            block = {name: features.X[name].to_numpy()}
+            if kind == ENCODED:
+                found = self.vectors(features.X[name].to_list(), readings[name])
+                block = {f"{name} [{j}]": column for j, column in enumerate(found.T, start=1)}
+                vectors[name] = tuple(block)
+            columns |= block
+            kinds += [kind] * len(block)
         if len(columns) < len(kinds):
             raise ValueError(
                 f"a column has the name of a number of an encoded one, such as "
@@ -267,31 +265,30 @@ class Embedder:
         try:
             given = self.encoder.function(list(rows))
         except (Exception, SystemExit) as error:  # anything that a user function raises
+            first, cause = next(iter(rows.values())) + 1, error
+            where = (
+                f"{len(rows)} texts of {column!r} together, from row {first} on, though not at any "
+                "one of them"
+            )
             for text, row in rows.items():
                 try:
                     self.encoder.function([text])
-                except (Exception, SystemExit) as cause:
-                    raise ValueError(
-                        f"{self._named} fails at row {row + 1} of {column!r} ({shorten(text)!r}): "
-                        f"{describe_error(cause)}."
-                    ) from cause
-            raise ValueError(
-                f"{self._named} fails at {len(rows)} texts of {column!r} together, from row "
-                f"{next(iter(rows.values())) + 1} on, though not at any one of them: "
-                f"{describe_error(error)}."
-            ) from error
+                except (Exception, SystemExit) as alone:
+                    where, cause = f"row {row + 1} of {column!r} ({shorten(text)!r})", alone
+                    break
+            raise ValueError(f"{self._named} fails at {where}: {describe_error(cause)}.") from cause
         try:
-            array = None if is_sparse(given) else np.asarray(given)
+            array = np.asarray(given)
         except Exception:  # for ragged lists, or tensors with gradients or on a GPU
-            array = None
+            array = np.empty(())
         wrong = ""
-        if array is None:
+        if not array.ndim:  # a sparse matrix as well
             wrong = f"a {type(given).__name__}"
         elif array.ndim != 2 or array.shape[0] != len(rows) or not array.size:
             wrong = f"shape {array.shape}"
         elif array.dtype.kind not in "fiub":
             wrong = f"type {array.dtype}"
-        if array is None or wrong:
+        if wrong:
             raise ValueError(
                 f"{self._named} gives no array of numbers of shape ({len(rows)}, d) for "
                 f"{len(rows)} texts: {wrong}. Return one, each text's vector in its row."

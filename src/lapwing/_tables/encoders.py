@@ -80,12 +80,8 @@ class NumberReading(_OneFeature):
 
     def describe(self) -> str:
         """Describe the encoding in words."""
-        words = ["numbers"]
-        if self.decimal == ",":
-            words.append("with decimal commas")
-        if self.unit:
-            words.append(f"in {self.unit}")
-        return " ".join(words)
+        unit = f" in {self.unit}" if self.unit else ""
+        return f"numbers{' with decimal commas' * (self.decimal == ',')}{unit}"
 
 
 @dataclass(frozen=True)
@@ -113,12 +109,12 @@ class DateReading:
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the features."""
-        names = []
-        for part in self.parts:
-            around = part != "days"
-            names += [f"{self.column} ({part}, {axis})" for axis in ("cos", "sin")] * around
-            names += [] if around else [f"{self.column} ({part})"]
-        return tuple(names)
+        axes = {"days": ("",)}
+        return tuple(
+            f"{self.column} ({part}{axis})"
+            for part in self.parts
+            for axis in axes.get(part, (", cos", ", sin"))
+        )
 
     def read(self, cells: Cells) -> tuple[list[NDArray[Any]], BadCells | None]:
         """Return the features, with NaN for missing ones, and the cells that are not dates."""
@@ -185,11 +181,8 @@ class TextReading(_OneFeature):
 
     def describe(self) -> str:
         """Describe the encoding in words."""
-        if self.values:
-            return (
-                f"text, one-hot encoded: its {len(self.values)} most frequent values and the rest"
-            )
-        return "text, one-hot encoded"
+        most = f": its {len(self.values)} most frequent values and the rest" if self.values else ""
+        return f"text, one-hot encoded{most}"
 
 
 class _WholeTexts(_OneFeature):

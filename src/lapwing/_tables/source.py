@@ -11,7 +11,7 @@ import stat
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, BinaryIO
@@ -158,19 +158,12 @@ def _sniff(spooled: IO[bytes], name: str, suffix: str) -> str:
     for signature, known in _SIGNATURES:
         if start.startswith(signature):
             return known
-    if start.startswith(_ZIP):
-        return _sniff_archive(spooled)
-    return suffix or ".csv"
-
-
-def _sniff_archive(spooled: IO[bytes]) -> str:
-    """Find the format of a zip archive."""
-    try:
-        with ZipFile(spooled) as archive:
-            names = set(archive.namelist())
-    except BadZipFile:
-        return ".npz"  # its reader will report the damage
-    return next((suffix for member, suffix in _MEMBERS.items() if member in names), ".npz")
+    if not start.startswith(_ZIP):
+        return suffix or ".csv"
+    with suppress(BadZipFile), ZipFile(spooled) as archive:
+        names = archive.namelist()
+        return next((known for member, known in _MEMBERS.items() if member in names), ".npz")
+    return ".npz"  # its reader will report the damage
 
 
 def find_encoding(source: Source, *, utf8_only: bool = False) -> str:
