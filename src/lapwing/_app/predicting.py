@@ -114,10 +114,11 @@ def predict(model: Model, request: PredictRequest, progress: Stages = SILENT) ->
             rows = with_probabilities(estimator, rows, (trust or {}).get("threshold"))
             if n_rows and table.id_name is None and fitted.usual_id is None:
                 rows = replace(rows, ids=rows.ids + n_rows)  # row numbers, of all files
-            whole = beside_columns(rows, table, request.predictions)
-            if write is not None:
-                write(whole.columns(all_probabilities=request.probabilities))
-                whole = None
+            rows = beside_columns(rows, table, request.predictions)
+            if write is None:
+                whole = rows
+            else:
+                write(rows.columns(all_probabilities=request.probabilities))
             n_rows, dialect = n_rows + table.n, table.dialect
             counts.update(class_counts(rows) or {})
     known = None if method.regression else dict(counts)
