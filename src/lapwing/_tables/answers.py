@@ -189,8 +189,7 @@ def _is_same(a: str | float, b: str | float) -> bool | None:
     """Compare two cells; None if it is not clear what they mean."""
     if isinstance(a, str) and isinstance(b, str):
         return without_guard(a) == b
-    numbers = [_as_number(v) for v in (a, b)]
-    one, other = numbers
+    one, other = map(_as_number, (a, b))
     if one is None or other is None:
         return None
     return math.isclose(one, other, rel_tol=_SAME, abs_tol=1e-12)

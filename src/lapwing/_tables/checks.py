@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from lapwing._arrays import is_sparse
 from lapwing._host.warn import warn
 from lapwing._tables.cells import kind_of_unit, plain_number, read_amount
-from lapwing._tables.coding import CodedLabels, LabelColumn
+from lapwing._tables.coding import CodedLabels, LabelColumn, spellings
 from lapwing._tables.columns import RawTable
 from lapwing._tables.encoders import (
     CATEGORICAL,
@@ -28,7 +28,6 @@ from lapwing._words import listed, quoted
 from lapwing.classes.label_checks import (
     MANY_NUMBERS,
     dominates,
-    folded,
     look_like_quantities,
     near_miss,
     nought_among_signs,
@@ -270,7 +269,9 @@ def warn_of_labels(
             LapwingWarning,
         )
     if not numeric and not warn_of_quantities(known, labels.where):
-        _warn_of_rare_labels(_one_spelling(ranked), labels, coded)
+        frequent = sorted(ranked, key=lambda label: -ranked[label])
+        merged = {names[0]: sum(map(ranked.__getitem__, names)) for names in spellings(frequent)}
+        _warn_of_rare_labels(merged, labels, coded)
 
 
 def _warn_of_markers(
@@ -314,15 +315,6 @@ def warn_of_counts(features: Features) -> None:
             )
 
 
-def _one_spelling(ranked: Mapping[str, int]) -> dict[str, int]:
-    """Count the rows of each label; labels that differ only in spelling count as the first."""
-    merged: dict[str, tuple[str, int]] = {}
-    for name, count in sorted(ranked.items(), key=lambda item: -item[1]):
-        first, before = merged.get(folded(name), (name, 0))
-        merged[folded(name)] = first, before + count
-    return dict(merged.values())
-
-
 def describe_quantities(labels: NDArray[Any]) -> str:
     """Describe why labels look like quantities and not like classes; empty if they do not.
 
@@ -354,8 +346,8 @@ def describe_quantities(labels: NDArray[Any]) -> str:
     return shown if found else ""
 
 
-def refuse_other_labels(labels: LabelColumn, advice: LabelAdvice | None) -> None:
-    """Raise ValueError for labels that are no names of classes.
+def refuse_non_classes(labels: LabelColumn, advice: LabelAdvice | None) -> None:
+    """Raise ValueError for labels that are not names of classes.
 
     Parameters
     ----------

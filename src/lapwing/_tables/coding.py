@@ -283,12 +283,17 @@ def _amount(text: str, decimal: str) -> float | None:
     return plain_number(text) if amount is None else amount.value
 
 
+def spellings(labels: Iterable[str]) -> list[list[str]]:
+    """Group labels that differ only in capitals, blanks or leading zeros."""
+    groups: dict[str, list[str]] = defaultdict(list)
+    for label in labels:
+        groups[folded(label)].append(label)
+    return list(groups.values())
+
+
 def _warn_of_doubles(classes: list[str], where: str) -> None:
     """Warn about classes that differ only in capitals, blanks or leading zeros."""
-    alike: dict[str, list[str]] = defaultdict(list)
-    for name in classes:
-        alike[folded(name)].append(name)
-    doubles = [names for names in alike.values() if len(names) > 1]
+    doubles = [names for names in spellings(classes) if len(names) > 1]
     if doubles:
         shown = listed([" and ".join(map(repr, names)) for names in doubles], 4, between="; ")
         warn(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from lapwing._tables.checks import (
     LabelAdvice,
     check_ids,
     feature_errors,
-    refuse_other_labels,
+    refuse_non_classes,
     warn_of_bad_cells,
     warn_of_counts,
     warn_of_labels,
@@ -34,10 +34,6 @@ from lapwing._tables.coding import (
 )
 from lapwing._tables.columns import FileFacts, RawTable, Selection, TextColumn
 from lapwing._tables.encoders import (
-    CATEGORICAL,
-    ENCODED,
-    NUMERIC,
-    TEXT,
     EncodedReading,
     Features,
     FreeTextReading,
@@ -115,17 +111,10 @@ class Fitted:
     @property
     def column_readings(self) -> tuple[Reading, ...]:
         """Return the encodings of columns of these names, whatever the format of the table."""
-        if self.readings:
-            return self.readings
-        read: dict[str, Callable[[str], Reading]] = {
-            NUMERIC: NumberReading,
-            CATEGORICAL: TextReading,
-            TEXT: FreeTextReading,
-            ENCODED: EncodedReading,
-        }
-        return tuple(
-            read[kind](name) for name, kind in zip(self.feature_names, self.kinds, strict=True)
-        )
+        kinds = (NumberReading, TextReading, FreeTextReading, EncodedReading)
+        read = {make.feature: make for make in kinds}
+        named = zip(self.feature_names, self.kinds, strict=True)
+        return self.readings or tuple(read[kind](name) for name, kind in named)
 
 
 @dataclass(frozen=True)
@@ -276,7 +265,7 @@ def read_table(path: Paths, options: ReadOptions, *, advice: LabelAdvice = USUAL
         if options.regression:
             coded = labels.code_numbers()
         else:
-            refuse_other_labels(labels, advice if undecided else None)
+            refuse_non_classes(labels, advice if undecided else None)
             coded = labels.code_classes()
     found.raise_all()
     warn_of_counts(features)
