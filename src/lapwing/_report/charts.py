@@ -338,6 +338,24 @@ def _ticks(low: float, high: float, wanted: int = 5) -> list[float]:
     return [round(k * step, 12) for k in range(first, floor(high / step + 1e-9) + 1)]
 
 
+class Axis(NamedTuple):
+    """Axis of a plot, with the values and texts of its ticks."""
+
+    low: float
+    high: float
+    title: str
+    ticks: Sequence[tuple[float, str]]
+
+    @classmethod
+    def with_round_ticks(cls, low: float, high: float, title: str, n_ticks: int = 5) -> Axis:
+        """Return an axis with about `n_ticks` ticks at round numbers."""
+        return cls(low, high, title, [(v, tick(v)) for v in _ticks(low, high, n_ticks)])
+
+    def share(self, value: float) -> float:
+        """Return the position of a value, 0 at the low and 1 at the high end."""
+        return (value - self.low) / ((self.high - self.low) or 1.0)
+
+
 class Plot(Picture):
     """Picture with axes, to which marks are added in the units of the data.
 
@@ -345,54 +363,34 @@ class Plot(Picture):
     ----------
     title, text : str
         Text alternative for screen readers.
-    xs, ys : tuple of float
-        Ends of the axes.
-    x_title, y_title : str
-        Titles of the axes.
-    x_ticks : int
-        Approximate number of ticks.
-    y_ticks : sequence of (float, str)
-        Ticks of the vertical axis, with their texts; by default round numbers.
+    across, up : Axis
     height : int
         Height of the plot, without tooltips.
     """
 
     def __init__(
-        self,
-        title: str,
-        text: str,
-        xs: tuple[float, float],
-        ys: tuple[float, float],
-        x_title: str,
-        y_title: str,
-        *,
-        x_ticks: int = 6,
-        y_ticks: Sequence[tuple[float, str]] = (),
-        height: int = _HEIGHT,
+        self, title: str, text: str, across: Axis, up: Axis, height: int = _HEIGHT
     ) -> None:
         super().__init__("plot", title, text, _WIDTH, height)
-        self.xs, self.ys = xs, ys
+        self.across, self.up = across, up
         right, bottom = _WIDTH - _RIGHT, height - _BOTTOM
-        for value, words in y_ticks or [(v, tick(v)) for v in _ticks(*ys, 5)]:
+        for value, words in up.ticks:
             self.mark("grid", f"M{_LEFT} {self.y(value):g}H{right}")
             self.texts.append(Text("tick y", _LEFT - 8, self.y(value) + 4, words))
-        for value in _ticks(*xs, x_ticks):
-            self.texts.append(Text("tick x", self.x(value), bottom + 18, tick(value)))
+        for value, words in across.ticks:
+            self.texts.append(Text("tick x", self.x(value), bottom + 18, words))
         self.mark("axis", f"M{_LEFT} {bottom}H{right}")
         self.texts += [
-            Text("axis-title", (_LEFT + right) / 2, height - 6, x_title),
-            Text("axis-title", 13, (_TOP + bottom) / 2, y_title, turned=True),
+            Text("axis-title", (_LEFT + right) / 2, height - 6, across.title),
+            Text("axis-title", 13, (_TOP + bottom) / 2, up.title, turned=True),
         ]
 
     def x(self, value: float) -> float:
-        low, high = self.xs
-        share = (value - low) / ((high - low) or 1.0)
-        return round(_LEFT + share * (_WIDTH - _LEFT - _RIGHT), 1)
+        return round(_LEFT + self.across.share(value) * (_WIDTH - _LEFT - _RIGHT), 1)
 
     def y(self, value: float) -> float:
-        low, high = self.ys
-        share = (value - low) / ((high - low) or 1.0)
-        return round(self.height - _BOTTOM - share * (self.height - _TOP - _BOTTOM), 1)
+        room = self.height - _TOP - _BOTTOM
+        return round(self.height - _BOTTOM - self.up.share(value) * room, 1)
 
     def at(self, x: float, y: float) -> str:
         """Return the coordinates of a point in a path."""
@@ -404,7 +402,8 @@ class Plot(Picture):
 
     def diagonal(self, look: str) -> None:
         """Add the line on which both coordinates are equal."""
-        self.mark(look, f"M{self.at(self.xs[0], self.ys[0])}L{self.at(self.xs[1], self.ys[1])}")
+        low, high = (self.at(*ends) for ends in zip(self.across[:2], self.up[:2], strict=True))
+        self.mark(look, f"M{low}L{high}")
 
     def stroke(self, x: float, low: float, high: float) -> str:
         """Return the path of a vertical line."""
@@ -420,7 +419,8 @@ def draw_bars(
     low, high = float(shape["low"]), float(shape["high"])
     top = max(max(s) for s in series) or 1
     ticks = [(v, f"{100 * v:g} %" if as_share else tick(v)) for v in _ticks(0, top, 4)]
-    plot = Plot(title, text, (low, high), (0.0, float(top)), x_title, y_title, y_ticks=ticks)
+    across = Axis.with_round_ticks(low, high, x_title, 6)
+    plot = Plot(title, text, across, Axis(0.0, top, y_title, ticks))
     edges = [plot.x(edge) for edge in np.linspace(low, high, len(series[-1]) + 1).tolist()]
     bottom = plot.y(0)
     bars = []
@@ -502,10 +502,8 @@ def draw_truth(truth: Mapping[str, Any]) -> Picture:
     text = "Each point is an unlabelled row; on the line, both are equal." + (
         " The strokes are prediction intervals." if bands else ""
     )
-    plot = Plot(
-        "Predicted over true values", text, (low, high), (low, high), "true", "predicted",
-        x_ticks=5, height=420,
-    )  # fmt: skip
+    across, up = (Axis.with_round_ticks(low, high, title) for title in ("true", "predicted"))
+    plot = Plot("Predicted over true values", text, across, up, height=420)
     if bands:
         plot.mark("band", *(plot.stroke(a, *band) for a, band in zip(x, bands, strict=True)))
     plot.diagonal("outline")
@@ -518,9 +516,8 @@ def draw_truth(truth: Mapping[str, Any]) -> Picture:
 def draw_calibration(groups: Sequence[Mapping[str, Any]], *, title: str, text: str) -> Picture:
     """Draw accuracies against probabilities, with intervals and the diagonal."""
     low = floor(10 * min(min(g["low"], g["probability"]) for g in groups)) / 10
-    plot = Plot(
-        title, text, (low, 1.0), (low, 1.0), "probability", "share right", x_ticks=5, height=360
-    )
+    across, up = (Axis.with_round_ticks(low, 1.0, name) for name in ("probability", "share right"))
+    plot = Plot(title, text, across, up, height=360)
     plot.diagonal("grid")
     plot.mark("trace", *(plot.stroke(g["probability"], g["low"], g["high"]) for g in groups))
     dots = (f"M{plot.at(g['probability'], g['accuracy'])}{_shape(0, 5)}" for g in groups)
@@ -537,14 +534,9 @@ def draw_history(values: Sequence[float | None], *, name: str, n_iter: int) -> P
     low, high = floor(min(v for _, v in kept)), ceil(max(v for _, v in kept))
     high = max(high, low + 1)
     first, last = (number(10 ** kept[k][1]) for k in (0, -1))
-    plot = Plot(
-        f"{name} an iteration",
-        f"From {first} at the start to {last} at the end.",
-        (0.0, float(max(1, n_iter))),
-        (low, high),
-        "iteration",
-        name,
-        y_ticks=[(float(k), f"1e{k}") for k in range(low, high + 1, max(1, (high - low) // 5))],
-    )
+    ticks = [(float(k), f"1e{k}") for k in range(low, high + 1, max(1, (high - low) // 5))]
+    across = Axis.with_round_ticks(0.0, max(1, n_iter), "iteration", 6)
+    text = f"From {first} at the start to {last} at the end."
+    plot = Plot(f"{name} an iteration", text, across, Axis(low, high, name, ticks))
     plot.mark("trace", "M" + "L".join(plot.at(i * scale, v) for i, v in kept))
     return plot
