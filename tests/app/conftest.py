@@ -1,4 +1,4 @@
-"""Tests of tables, files and words fit a method that they name; the choice has tests of its own."""
+"""Fixtures of tests of the commands; the choice of a method has separate tests."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def _plain_method(monkeypatch: pytest.MonkeyPatch) -> None:
 def _remembered_comparisons() -> Iterator[None]:
     """Each comparison of methods is made once a session, by its points, labels and settings.
 
-    Many tests ask for the same one to look at another file or line that is made of it. What
-    comparisons find has tests of its own, in `tests/model_selection`.
+    Many tests read another file or line of the same comparison. Results of comparisons are tested
+    in `tests/model_selection`.
     """
     known: dict[str, Any] = {}
 

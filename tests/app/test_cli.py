@@ -1,4 +1,4 @@
-"""The command as users meet it; signals, pipes and terminals in a process of its own."""
+"""The command line: results, errors and pipes; signals and terminals in separate processes."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_fit_labels_every_row_of_a_csv_file(iris: pl.DataFrame) -> None:
     assert answers["id"].to_list() == iris["flower"].to_list()
     assert answers["was_labeled"].to_list() == iris["kind"].is_not_null().to_list()
 
-    # The file holds to the last bit what the estimator says of the same numbers.
+    # The file has the scores of the estimator to the last bit.
     X = iris.drop("flower", "kind").to_numpy()
     model = LapSVC(unlabeled="", random_state=0).fit(X, iris["kind"].fill_null("").to_numpy())
     F = answers.select(scores).to_numpy()
@@ -141,7 +141,7 @@ def test_version_and_help() -> None:
     assert "--unlabeled" in run("fit --help").out
 
 
-# --- what is refused ------------------------------------------------------------------------------
+# --- errors ---------------------------------------------------------------------------------------
 
 
 def test_not_enough_memory_is_forecast() -> None:
@@ -213,7 +213,7 @@ def test_pipes_of_the_shell_are_read(place: str) -> None:
         pytest.skip("needs the files of Linux")
     reader, writer = os.pipe()
     kept = os.dup(0)
-    os.write(writer, Path("iris.csv").read_bytes())  # less than what a pipe holds
+    os.write(writer, Path("iris.csv").read_bytes())  # fits the buffer of a pipe
     os.close(writer)
     try:
         os.dup2(reader, 0)

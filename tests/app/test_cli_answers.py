@@ -309,7 +309,7 @@ def test_absent_markers_are_reported() -> None:
 
 
 def fill_sheet(path: str) -> pl.DataFrame:
-    """Label the rows of a spreadsheet or a Parquet file; what was written there."""
+    """Label the rows of a spreadsheet or a Parquet file and return the written table."""
     if path.endswith(".parquet"):
         frame = pl.read_parquet(path)
     else:
@@ -376,7 +376,7 @@ def test_ids_that_a_spreadsheet_takes_for_numbers() -> None:
     suggest(BY_NAME)
     write("next.csv", [row | {"name": str(int(row["name"]))} for row in fill("next.csv")])
     assert found(run(f"{FIT} --json"))["labeled"] == 14
-    # Where two ids are told apart by their zeros only, none is taken for the other.
+    # Ids that differ only by leading zeros do not match each other.
     write("t.csv", [*rows, {"name": "7", "a": "0", "b": "0", "y": ""}])
     write("next.csv", [{"name": "07", "y": "u"}, {"name": "0009", "y": "u"}])
     refused(run(FIT), "holds '0009'", "and '07', which is not")

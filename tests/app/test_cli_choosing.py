@@ -1,4 +1,4 @@
-"""`fit --method auto`, `compare` and `tune`: what is chosen, what is said, what repeats it."""
+"""`fit --method auto`, `compare` and `tune`: choices, messages and commands that repeat them."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ LITTLE = {"n_draws": 1, "max_left_out": 2}
 QUICK = " ".join(f"--set {name}={value}" for name, value in LITTLE.items())
 
 
-# --- what is chosen -------------------------------------------------------------------------------
+# --- choice ---------------------------------------------------------------------------------------
 
 
 def test_auto_describes_its_choice_and_the_expected_error(blobs: pl.DataFrame) -> None:
@@ -327,7 +327,7 @@ def test_the_forecast_of_a_comparison_is_longer_than_that_of_a_fit() -> None:
     size = FitSize(1000, 10, 1, 10)
     auto = METHODS[AUTO].forecast(size)
     assert auto.seconds > 5 * COMMAND_METHODS["lapsvc"].forecast(size).seconds
-    large = FitSize(10**6, 50, 10, 100)  # volumes may be what is chosen
+    large = FitSize(10**6, 50, 10, 100)  # "balanced" is a candidate
     assert METHODS[AUTO].forecast(large).seconds > METHODS["balanced"].forecast(large).seconds
     more = replace(size, n=2000)
     limited = forecast.comparison(more)

@@ -103,7 +103,7 @@ def test_encoder_of_a_model_file_is_never_imported() -> None:
     assert code == 2
     assert "it was features:counts then" in error
     assert "gives vectors of 2 numbers, and m was fitted to 6" in error
-    # Whatever name a file tells, it is told alone.
+    # The name of the encoder in a file is printed escaped, and never imported.
     loaded = load_model("m")
     info = json.loads(json.dumps(loaded.info).replace("features:counts", "os:abort\\u001b[2J"))
     save_model(Model(loaded.pipeline, info), "other.lapwing")

@@ -1,4 +1,4 @@
-"""The verb ``label``: a table in, a page out, and what is taken along can be fitted."""
+"""The verb ``label``: a table in, a page out, and downloads that ``fit`` reads."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ LABEL = "label t.csv --label y --no-browser"
 
 @pytest.fixture(autouse=True)
 def _no_neighbour_map(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A process that nobody waits for."""
+    """Skip the process that makes the map."""
     monkeypatch.setattr(labelling, "can_map", lambda: False)
 
 
@@ -74,7 +74,7 @@ def gives_the_same(words: list[str]) -> Answer:
     return answer
 
 
-# --- what is taken along --------------------------------------------------------------------------
+# --- downloads ------------------------------------------------------------------------------------
 
 
 def test_downloaded_labels_record_which_rows_were_suggested() -> None:
@@ -156,7 +156,7 @@ def test_fit_takes_the_labels_from_a_later_file_alone() -> None:
     refused(run("fit t.csv u.csv --label y --id name"), "no column 'y' (--label)")
 
 
-# --- what is shown --------------------------------------------------------------------------------
+# --- display --------------------------------------------------------------------------------------
 
 
 def test_texts_and_pictures_are_shown() -> None:

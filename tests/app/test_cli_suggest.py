@@ -164,7 +164,7 @@ def test_files_record_which_rows_were_suggested() -> None:
     assert [row["lapwing chosen"] for row in answers] == ["suggested"] * 7
     fit = "fit t.csv n.csv --label y --id name --drop chosen -q"
     assert "7 of the 13 labels are of rows that were suggested" in run(fit).err
-    # Rows that somebody else has chosen: drawn at random, say.
+    # Rows chosen by other means, such as drawn at random.
     write("n.csv", [row | {"lapwing chosen": "by chance"} for row in answers])
     assert run(fit) == (0, "", "")
     write("n.csv", [{k: v for k, v in row.items() if k != "lapwing chosen"} for row in answers])

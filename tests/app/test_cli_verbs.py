@@ -1,4 +1,4 @@
-"""The verbs `fit`, `predict`, `report` and `info`: what they write and what they say."""
+"""The verbs `fit`, `predict`, `report` and `info`: their files and messages."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def test_every_method_fits_predicts_and_reports(flowers: pl.DataFrame, method: s
     places = " ".join(f"--{what} {name}" for what, name in names.items())
     grid = GRIDS.get(method, "")
     answer = run(f"fit t.csv {FIT} {places} --method {method} {grid} --json")
-    # What chooses its graph may choose one in which a part holds no label, and says so.
+    # Methods that choose a graph may warn about components without labels.
     assert answer.err == "" or "-cv" in method
     told = found(answer)
     assert (told["method"], set(told["written"])) == (method, set(names))

@@ -1,4 +1,4 @@
-"""Forecasts of memory, time and solver are what a fit takes."""
+"""Forecasts of memory, time and solver against those of fits."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_every_forecast_grows_with_points_and_features(method: str) -> None:
     assert many.seconds > small.seconds
     assert many.memory > small.memory
     assert wide.seconds > small.seconds
-    # A sparse table costs what it stores.
+    # The cost of a sparse table depends on its stored entries.
     sparse = COMMAND_METHODS[method].forecast(FitSize(1000, 400, n_stored=5000))
     assert sparse.seconds < wide.seconds
 

@@ -121,7 +121,7 @@ def test_text_labels_and_their_marker() -> None:
     page = lapwing.report(LapSVC().fit(X, y), X, y, truth=names).html
     assert "Of 74 rows with a known answer 0 are wrong" in lead(page)
     assert "y: the labels, None where there is none" in html.unescape(page)
-    # One step is no pipeline to whoever has not made one.
+    # An estimator that was not in a pipeline is shown without one.
     assert "model = LapSVC()" in html.unescape(page)
 
 
@@ -170,7 +170,7 @@ def test_the_report_of_a_choice_shows_the_comparison(sizes: Any) -> None:
     assert f"Why {type(model.best_estimator_).__name__}" in page
     assert model.evidence_.verdict in page
     assert "Why " not in lapwing.report(model.best_estimator_, X, y).html
-    # It names what was told the sizes.
+    # The page names the candidates that got the class sizes.
     names = [row.name for row in model.evidence_.table]
     assert all(f"<code>{name}</code>" in page for name in names)
     if sizes:
@@ -184,7 +184,7 @@ def test_estimators_for_several_targets_are_reported_one_by_one() -> None:
         find_command_method(model, model)
 
 
-# --- what is shown and saved ----------------------------------------------------------------------
+# --- display and files ----------------------------------------------------------------------------
 
 
 def test_notebooks_show_the_page_in_a_frame(model: Any) -> None:

@@ -1,4 +1,4 @@
-"""Requests: what typer reads is what the request says, and its command says it again."""
+"""Requests: values parsed by typer, and the command that repeats a request."""
 
 from __future__ import annotations
 

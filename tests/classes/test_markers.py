@@ -1,4 +1,4 @@
-"""Labels as users write them: which rows are unlabelled, what is refused and what is doubted."""
+"""Labels as users write them: unlabelled rows, errors and warnings."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def categories(*values: Any) -> pd.Categorical:
     return pd.Categorical(values, categories=sorted({v for v in values if v is not None}))
 
 
-# ---- what is read ------------------------------------------------------------------------------
+# ---- accepted labels ---------------------------------------------------------------------------
 
 STRINGS = np.dtypes.StringDType()
 DATES = [pd.Timestamp(year).date() for year in ("2021", "2020")]
@@ -193,7 +193,7 @@ def test_minus_one_is_a_label_to_score_on_if_it_is_a_class_of_the_fit(
     assert read_known(y, marker, np.array(classes))[1].tolist() == labeled
 
 
-# ---- what is refused ---------------------------------------------------------------------------
+# ---- errors ------------------------------------------------------------------------------------
 
 ZEROS = np.repeat([0, -1, 1], [197, 2, 1])
 CHOOSE = r"Pass unlabeled={} if it marks unlabelled rows, or unlabeled=None \(only missing values a"
@@ -305,7 +305,7 @@ def test_ambiguous_labels_are_refused(y: Any, marker: Any, message: str) -> None
     assert "np." not in str(caught.value)  # labels are written as users do
 
 
-# ---- what is doubted ---------------------------------------------------------------------------
+# ---- warnings ----------------------------------------------------------------------------------
 
 WORDS = [
     "unlabeled", "Unlabelled", "UNLABELED ", "unknown", "none", "None", "nan", "NaN", "NaT",

@@ -16,7 +16,7 @@ SHARPNESS = Sharpness(2.0, 0.75, 0)
 
 @pytest.mark.parametrize("n_columns", [1, 3])
 def test_probability_wrong_is_the_mean_over_sharpness_and_fraction(n_columns: int) -> None:
-    """Against the double integral of Bayes' rule, on a grid of its own."""
+    """Against the double integral of Bayes' rule on a separate grid."""
     rng = np.random.default_rng(0)
     scores = rng.normal(size=(12, n_columns))
     n_classes = max(2, n_columns)

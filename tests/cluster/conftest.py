@@ -35,7 +35,7 @@ def cluster_of(n_workers: int, **options: Any) -> Iterator[Any]:
 def client() -> Iterator[Any]:
     """A client of two threads, for all tests that do not end workers.
 
-    Processes would have to import the library. Threads do not pickle what they exchange; this is
+    Processes would have to import the library. Threads exchange objects without pickling; that is
     tested in `test_over_the_network.py`.
     """
     # No limit: Dask would hold the memory of the whole test process against each worker.

@@ -1,4 +1,4 @@
-"""What a cluster may suffer in the middle of a fit: the same result, or a clear error soon."""
+"""Faults of a cluster during a fit: the same result, or a clear error soon."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def test_keeps_the_requested_number_of_each_class(
     assert [int(np.sum(y[labeled] == c)) for c in classes] == [n] * len(classes)
     again = mask_labels(y, n, unlabeled=marker, random_state=seed)
     assert np.array_equal(labeled, ~unlabeled_mask(again, marker))
-    if len(classes) > 1:  # what the estimators make of it
+    if len(classes) > 1:  # as estimators read the labels
         coded = code_classes(masked, marker)
         assert np.array_equal(coded.classes, classes)
         assert np.array_equal(coded.classes[coded.codes[labeled]], y[labeled])

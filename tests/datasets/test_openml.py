@@ -34,7 +34,7 @@ def answer_of(known: OpenMLSet) -> Bunch:
 
 @pytest.fixture
 def openml(monkeypatch: pytest.MonkeyPatch) -> tuple[Bunch, Asked]:
-    """What OpenML answers for USPS, to be changed by the test, and what it was asked."""
+    """Fake OpenML: its answer for USPS, which tests may change, and the recorded requests."""
     answer, asked = answer_of(USPS), []
 
     def fetch_openml(**options: Any) -> Bunch:

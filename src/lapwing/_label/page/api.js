@@ -1,5 +1,5 @@
 // @ts-check
-// What the server is asked. Addresses are relative: the token is the folder that the page is in.
+// Requests to the server. Addresses are relative: the folder of the page is the token.
 
 /**
  * @typedef {{version: number, source: string, n: number, n_shown: number, sample_note: string | null,
@@ -30,10 +30,10 @@ export const NOBODY = 65535;
 /** The most rows that one question may name. */
 export const MOST_ROWS = 200;
 
-/** The server answered, and said in words why not. */
+/** The server rejected a request and gave a reason. */
 export class Refused extends Error {}
 
-/** There was no answer. */
+/** The server did not answer. */
 export class Lost extends Error {}
 
 /**
@@ -53,13 +53,13 @@ async function ask(path, options) {
   try {
     words = (await answer.json()).error;
   } catch {
-    // Not one of the server's own errors: its number has to do.
+    // Without a message from the server, report the status code.
   }
   throw new Refused(words || `The server refused this (${answer.status}).`);
 }
 
 /** @param {string} path @param {object} message */
-async function tell(path, message) {
+async function post(path, message) {
   const body = JSON.stringify(message);
   const headers = { 'Content-Type': 'application/json' };
   return (await ask(path, { method: 'POST', headers, body })).json();
@@ -96,51 +96,51 @@ export async function colours() {
 /** @param {number[]} ids @returns {Promise<Row[]>} */
 export const rows = async (ids) => (ids.length ? (await ask(`api/rows?ids=${ids}`)).json() : []);
 
-/** @param {Record<string, string>} wish words, class, by, state; empty ones are left out @returns {Promise<number[]>} */
-export const find = async (wish) => (await ask(`api/find?${new URLSearchParams(Object.entries(wish).filter(([, value]) => value))}`)).json();
+/** @param {Record<string, string>} query words, class, by, state; empty ones are left out @returns {Promise<number[]>} */
+export const find = async (query) => (await ask(`api/find?${new URLSearchParams(Object.entries(query).filter(([, value]) => value))}`)).json();
 
 /** @param {number[]} rows @param {'flagged' | 'skipped'} mark @param {boolean} on @returns {Promise<{version: number}>} */
-export const mark = (rows, mark, on) => tell('api/mark', { rows, mark, on });
+export const mark = (rows, mark, on) => post('api/mark', { rows, mark, on });
 
 /** @param {number} k @param {number[]} skip @returns {Promise<number[]>} */
 export const suggest = async (k, skip) => (await ask(`api/suggest?k=${k}&skip=${skip}`)).json();
 
 /** @param {number[]} rows @param {string | null} label @returns {Promise<Receipt>} */
-export const give = (rows, label) => tell('api/batch', { rows, label });
+export const give = (rows, label) => post('api/batch', { rows, label });
 
 /** @param {number[]} rows @param {number} model what the user saw @returns {Promise<Receipt>} */
-export const take = (rows, model) => tell('api/batch', { rows, take: 'model', model });
+export const take = (rows, model) => post('api/batch', { rows, take: 'model', model });
 
 /** @param {number} [batch] @returns {Promise<Receipt>} */
-export const undo = (batch) => tell('api/undo', batch === undefined ? {} : { batch });
+export const undo = (batch) => post('api/undo', batch === undefined ? {} : { batch });
 
 /** @param {string} name @returns {Promise<{version: number}>} */
-export const addClass = (name) => tell('api/classes', { name });
+export const addClass = (name) => post('api/classes', { name });
 
 /** @param {string} from @param {string} to @returns {Promise<Receipt>} */
-export const renameClass = (from, to) => tell('api/rename', { from, to });
+export const renameClass = (from, to) => post('api/rename', { from, to });
 
 /** Delete a class; its rows get another one, or lose their label. @param {string} name @param {string | null} into @returns {Promise<Receipt>} */
-export const dropClass = (name, into) => tell('api/drop', { class: name, into });
+export const dropClass = (name, into) => post('api/drop', { class: name, into });
 
 /** @param {string} percent of wrong answers to stop at, empty for none @returns {Promise<{version: number}>} */
-export const aim = (percent) => tell('api/target', { percent });
+export const aim = (percent) => post('api/target', { percent });
 
 /** @param {number} row */
 export const picture = (row) => `api/image/${row}`;
 
 /**
- * Follow what changes, in this tab or in another.
+ * Listen to changes made in this tab or another.
  * @param {(event: {version: number, part: string}) => void} changed
- * @param {(there: boolean) => void} heard whether the server is there
+ * @param {(online: boolean) => void} connected whether the server answers
  */
-export function follow(changed, heard) {
+export function follow(changed, connected) {
   const stream = new EventSource('api/events');
-  stream.onopen = () => heard(true);
+  stream.onopen = () => connected(true);
   stream.onerror = () => {
-    heard(false);
-    // The browser gives up after a refusal, and tries again by itself after all else.
-    if (stream.readyState === EventSource.CLOSED) setTimeout(() => follow(changed, heard), 2000);
+    connected(false);
+    // The browser reconnects by itself, except after a rejected request.
+    if (stream.readyState === EventSource.CLOSED) setTimeout(() => follow(changed, connected), 2000);
   };
   stream.onmessage = (message) => changed(JSON.parse(message.data));
 }

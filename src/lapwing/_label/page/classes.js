@@ -1,5 +1,5 @@
 // @ts-check
-// The classes: what each has so far, the key that gives it, and the box to type one in.
+// The list of classes with their counts and keys, and the box to type a class.
 import { byId, make, number, percent, showItems } from './dom.js';
 import { sign } from './palette.js';
 
@@ -7,8 +7,8 @@ import { sign } from './palette.js';
 export const DIGITS = '1234567890';
 
 /**
- * The key of each class, by its code: a class that is called like a key has that one, and the others
- * have those that are left.
+ * The key of each class, by its code: classes named like a key have that key, the others the
+ * remaining keys in order.
  * @param {string[]} classes
  * @returns {(string | undefined)[]}
  */
@@ -155,7 +155,7 @@ export class TypeAhead {
     const starts = this.classes.filter((name) => name.toLowerCase().startsWith(wanted));
     const holds = this.classes.filter((name) => !starts.includes(name) && name.toLowerCase().includes(wanted));
     this.found = [...starts, ...holds].slice(0, 8).map((name) => ({ name, fresh: false }));
-    // A new name comes last: whoever types the start of a class and Enter means that class.
+    // A new name comes last, so that Enter after the start of a name takes the existing class.
     if (typed && !this.classes.includes(typed)) this.found.push({ name: typed, fresh: true });
     this.at = typed ? 0 : -1; // Enter in an empty box gives nothing
     this.#show();

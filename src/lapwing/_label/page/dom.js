@@ -1,5 +1,5 @@
 // @ts-check
-// Elements. Whatever comes from a table goes into the page as text, never as markup.
+// Elements. Contents of tables enter the page as text, never as markup.
 
 /**
  * @param {string} tag
@@ -35,8 +35,8 @@ export function byId(id) {
 }
 
 /**
- * Show the items of a list. Those that are there already stay in place: what is put in again loses the
- * focus, and a click whose button is still down.
+ * Show the items of a list. Existing items stay in place, since an inserted element loses the focus
+ * and a click in progress.
  * @param {HTMLElement} list
  * @param {string[]} names one for each item, no two alike; an item stays as long as its name
  * @param {(k: number) => HTMLElement} item makes one that is new

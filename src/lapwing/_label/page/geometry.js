@@ -1,5 +1,5 @@
 // @ts-check
-// Points in a plane: where they lie, which are inside a line, which is nearest. No element here.
+// Geometry of points in a plane: scaling, points inside a line, nearest points.
 
 /**
  * Places in a square from -1 to 1, as pairs. Axes keep their proportion unless one is so much

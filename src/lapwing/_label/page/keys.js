@@ -1,5 +1,5 @@
 // @ts-check
-// The keys, in one table: what is listened to is what the help shows.
+// Keyboard shortcuts: one table for the listener and for the help.
 import { byId, make } from './dom.js';
 
 /** @typedef {{keys: string[], shown: string, words: string, run: (key: string) => void}} Shortcut */

@@ -1,10 +1,10 @@
 // @ts-check
-// The page: what is selected, what is done with it, and showing what came of it.
+// The page: selection, actions on the selected rows, and display of their results.
 import * as api from './api.js';
 import { DIGITS, Renaming, TypeAhead, keysOf, showClasses } from './classes.js';
 import { byId, make, number, plural } from './dom.js';
 import { listen } from './keys.js';
-import { Selected, Shelf, choosing, suspiciousParts, fill, queueParts, rowLabel } from './lists.js';
+import { Selected, Shelf, makeSelectable, suspiciousParts, fill, queueParts, rowLabel } from './lists.js';
 import { looks } from './looks.js';
 import { Palette } from './palette.js';
 import { showProgress } from './progress.js';
@@ -53,9 +53,9 @@ class Page {
     this.wanted = { state: false, colours: false };
     this.refreshing = false;
     this.saving = 0;
-    this.there = true;
+    this.online = true;
     this.late = 0;
-    this.heardOf = state.version;
+    this.knownVersion = state.version;
     /** @type {Promise<unknown>} */
     this.last = Promise.resolve();
 
@@ -76,7 +76,7 @@ class Page {
     if (!this.scatter.deck) this.#noMap('This browser draws no map (it has no WebGL 2). The queue and the table are enough to label.');
     this.showState();
     await this.showMap();
-    api.follow((event) => this.changed(event), (there) => this.heard(there));
+    api.follow((event) => this.changed(event), (online) => this.connected(online));
     this.say('calm', this.state.n_labeled ? `Opened: ${plural(this.state.n_labeled, 'label')} so far.` : 'Ready.');
   }
 
@@ -176,7 +176,7 @@ class Page {
   }
 
   drawn() {
-    // For whoever measures how long it takes from a key to new colours.
+    // Lets tests measure the time from a key to the new colours.
     if (this.painted) document.documentElement.dataset.drawn = this.painted;
   }
 
@@ -204,9 +204,9 @@ class Page {
   async find() {
     const value = (/** @type {string} */ id) => /** @type {HTMLInputElement | HTMLSelectElement} */ (byId(id)).value;
     const label = value('find-class');
-    const wish = { words: value('search').trim(), class: label, by: label ? value('find-by') : '', state: value('find-state') };
+    const query = { words: value('search').trim(), class: label, by: label ? value('find-by') : '', state: value('find-state') };
     try {
-      const rows = await api.find(wish);
+      const rows = await api.find(query);
       if (!rows.length) return this.say('ask', 'No row fits.');
       if (document.activeElement instanceof HTMLElement) document.activeElement.blur();
       this.select(rows, 'new');
@@ -244,7 +244,7 @@ class Page {
 
   /** Show the next suggested row, then do what the next key asked for meanwhile. */
   async next() {
-    if (this.moving) return; // else a row would be passed over that nobody has seen
+    if (this.moving) return; // else a row that was never shown would be passed over
     this.moving = true;
     const turn = ++this.turn;
     const [current] = this.fromQueue ? this.selected : [];
@@ -272,7 +272,7 @@ class Page {
     await shown;
     while (now === this.turn && !this.#isShown(row)) {
       await pause(RETRY / 10);
-      if (this.there && now === this.turn && !this.#isShown(row)) await this.showSelection(false);
+      if (this.online && now === this.turn && !this.#isShown(row)) await this.showSelection(false);
     }
     if (now !== this.turn) return;
     const [read] = await this.shelf.get([row]);
@@ -329,7 +329,7 @@ class Page {
     if (this.moving) return this.later(() => this.give(name));
     const rows = [...this.selected];
     if (!rows.length) {
-      if (name !== null && !this.#classes().includes(name)) return this.do(() => api.addClass(name), () => `Class “${name}” is there. Select rows to give it.`);
+      if (name !== null && !this.#classes().includes(name)) return this.do(() => api.addClass(name), () => `Class “${name}” exists. Select rows to give it.`);
       return this.say('ask', 'Select rows first: draw around them, click one, or press N.');
     }
     return this.label(rows, () => api.give(rows, name), (n) => (name === null ? `Saved: ${plural(n, 'row')} without a label.` : `Saved: ${plural(n, 'row')} ${n === 1 ? 'is' : 'are'} ${name}.`));
@@ -363,7 +363,7 @@ class Page {
     return this.do(() => api.dropClass(name, into), () => words);
   }
 
-  /** The classes that are there. */
+  /** The names of the classes. */
   #classes() {
     const { classes, hidden } = this.state;
     return classes.filter((name) => !hidden.includes(name));
@@ -390,7 +390,7 @@ class Page {
     const single = this.fromQueue && rows.length === 1;
     if (this.fromQueue) for (const row of rows) this.labelled.add(row);
     const done = this.do(() => this.#insist(rows, send, single), (receipt) => words(receipt.n_rows));
-    if (single && this.there) this.next();
+    if (single && this.online) this.next();
     else if (single) this.moving = true; // until the server is back
     return done;
   }
@@ -433,7 +433,7 @@ class Page {
   }
 
   /**
-   * One after the other, as they were asked for; a word that all is saved only after the last.
+   * Run requests one after the other, in order; report that all is saved only after the last.
    * @template {{version: number}} Answer
    * @param {() => Promise<Answer>} send
    * @param {(answer: Answer) => string} words
@@ -456,15 +456,15 @@ class Page {
     return done;
   }
 
-  // Hearing
+  // Events from the server
 
   /** @param {{version: number, part: string}} event */
   changed({ version, part }) {
     if (part === 'labels') {
-      if (version === this.heardOf) return; // this tab's own change, told as news
-      this.heardOf = version;
+      if (version === this.knownVersion) return; // this tab's own change
+      this.knownVersion = version;
       if (!this.state.model.fitted) return void this.refresh({ state: true, colours: true });
-      // The model's answer comes at once and brings all of it; until then nothing keeps it waiting.
+      // The refresh after the next fit covers this change, too: wait for it a little.
       clearTimeout(this.late);
       this.late = setTimeout(() => this.refresh({ state: true, colours: true }), LATE);
     } else {
@@ -474,16 +474,16 @@ class Page {
     }
   }
 
-  /** @param {boolean} there */
-  heard(there) {
-    byId('lost').hidden = there;
-    byId('lost').textContent = there ? '' : LOST;
-    if (!there && this.there) this.say('bad', 'Not connected.');
-    if (there && !this.there) {
+  /** @param {boolean} online */
+  connected(online) {
+    byId('lost').hidden = online;
+    byId('lost').textContent = online ? '' : LOST;
+    if (!online && this.online) this.say('bad', 'Not connected.');
+    if (online && !this.online) {
       this.say('calm', 'Connected again.');
       this.refresh({ state: true, colours: true });
     }
-    this.there = there;
+    this.online = online;
   }
 
   /** Ask again; questions that come meanwhile are asked once. @param {{state: boolean, colours: boolean}} wanted */
@@ -495,7 +495,7 @@ class Page {
       while (this.wanted.state || this.wanted.colours) {
         const asked = this.wanted;
         this.wanted = { state: false, colours: false };
-        // Colours first: they are what one waits for.
+        // Colours first: the user waits for them.
         if (asked.colours) await this.#recolour();
         if (asked.state) await this.#restate();
       }
@@ -517,7 +517,7 @@ class Page {
     if (before.version !== this.state.version || before.model.version !== this.state.model.version) this.shelf.clear();
     this.showState();
     if (before.maps.length === this.state.maps.length) return;
-    // A map that has come takes the place of the first one, but not below a hand that draws.
+    // Show a new map in place of the first one, but not while the user draws a line.
     const best = this.#bestMap();
     if (this.rows.length && (best === this.mapKey || this.scatter.line.length)) return;
     this.mapKey = best;
@@ -525,7 +525,7 @@ class Page {
     await this.showMap();
   }
 
-  // Saying
+  // Status messages
 
   /** @param {'calm' | 'busy' | 'good' | 'ask' | 'bad'} mood @param {string} words */
   say(mood, words) {
@@ -594,8 +594,8 @@ class Page {
     target.addEventListener('keydown', (event) => {
       if (event.key === 'Enter' || event.key === 'Escape') target.blur();
     });
-    choosing(byId('queue'), (row) => this.pick(row));
-    choosing(byId('suspicious'), (row) => this.pick(row));
+    makeSelectable(byId('queue'), (row) => this.pick(row));
+    makeSelectable(byId('suspicious'), (row) => this.pick(row));
     const colouring = /** @type {HTMLSelectElement} */ (byId('colouring'));
     colouring.addEventListener('change', () => this.colour(/** @type {any} */ (colouring.value)));
     const map = /** @type {HTMLSelectElement} */ (byId('which-map'));
@@ -605,7 +605,7 @@ class Page {
       this.showMap();
     });
     for (const select of [colouring, map]) {
-      // Whoever chose by mouse goes on with keys that a list would take for letters.
+      // After a choice by mouse, keys are shortcuts again: a focused list would search by letters.
       let mouse = false;
       select.addEventListener('pointerdown', () => (mouse = true));
       select.addEventListener('keydown', () => (mouse = false));
@@ -688,7 +688,7 @@ class Page {
   #showWarnings() {
     const { sample_note: sample, warnings } = this.state;
     const all = sample ? [sample, ...warnings] : warnings;
-    if (this.warned === all.join('\n')) return; // one that was opened stays open
+    if (this.warned === all.join('\n')) return; // keep opened warnings open
     this.warned = all.join('\n');
     byId('warnings').replaceChildren(
       ...all.map((words) => {

@@ -132,11 +132,11 @@ export class Selected {
 }
 
 /**
- * A list of rows of which one is chosen.
+ * Make a list of rows selectable by mouse and keys.
  * @param {HTMLElement} list
  * @param {(row: number) => void} choose
  */
-export function choosing(list, choose) {
+export function makeSelectable(list, choose) {
   const take = (/** @type {HTMLElement} */ item) => choose(Number(item.dataset.row));
   rove(list, '[role=option]', take);
   list.addEventListener('click', (event) => {
@@ -146,7 +146,7 @@ export function choosing(list, choose) {
       take(item);
     }
   });
-  // Tab alone changes nothing: what was selected on the map is still selected.
+  // Focus by Tab does not change the selection.
   list.addEventListener('keydown', (event) => {
     const item = event.target instanceof Element ? event.target.closest('[role=option]') : null;
     if (event.key !== ' ' || !(item instanceof HTMLElement)) return;
@@ -215,7 +215,7 @@ export function card(row, state) {
 }
 
 /**
- * A text with some words marked; those that count words have no capitals, and no signs between two.
+ * Mark words in a text, regardless of case and of the punctuation between two words.
  * @param {string} text
  * @param {string[]} words
  */
@@ -227,7 +227,7 @@ function marked(text, words) {
   return parts.map((part, k) => (k % 2 ? make('mark', {}, part) : part));
 }
 
-/** What a row is, in a few words. @param {Row} row */
+/** Summarise a row in a line. @param {Row} row */
 function summary(row) {
   if (row.text) return shorten(row.text);
   if (row.image) return row.id;
@@ -241,14 +241,14 @@ function candidate({ name, share }, state) {
   return item;
 }
 
-/** Why a row is asked; not whether it was drawn at random, which nobody is to know before. @param {Row} row */
+/** Why a row is suggested. Random draws are not revealed, which could bias labels. @param {Row} row */
 function why({ candidates: [one, two] }) {
   if (!one) return 'There is no model yet. This row tells much about the others.';
   if (two && one.share - two.share < UNDECIDED) return `The model is undecided between ${one.name} and ${two.name}.`;
   return 'The model is fairly sure. Such rows show how often it is wrong, and which class similar rows have.';
 }
 
-/** A row as it is read aloud. @param {Row} row */
+/** Describe a row for screen readers. @param {Row} row */
 export const rowLabel = (row) =>
   `Row ${row.id}${row.text ? `: ${shorten(row.text)}` : ''}${row.given === null ? '' : `, labelled ${row.given}`}` +
   (row.predicted === null ? '' : `, the model says ${row.predicted}`);

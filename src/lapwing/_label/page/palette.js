@@ -16,7 +16,7 @@ const PATHS = [
 
 /** @typedef {[number, number, number]} Colour 0 to 255 */
 
-/** What the style sheet says now: it knows light and dark. */
+/** Current values of the style sheet, which depend on light and dark mode. */
 export class Palette {
   constructor() {
     const style = getComputedStyle(document.documentElement);

@@ -53,7 +53,7 @@ const UNIFORMS = {
   uniformTypes: { edge: 'vec4<f32>', scale: 'f32' },
 };
 
-// Where the library did not come, the page does without a map; only then is there no Layer.
+// If deck.gl could not be loaded, the page has no map and never makes this layer.
 const Layer = deck?.Layer ?? Object;
 
 export class PointsLayer extends Layer {

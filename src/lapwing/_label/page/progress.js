@@ -1,5 +1,5 @@
 // @ts-check
-// How far one is: the estimated error and the volumes of the classes, over the labels given.
+// Progress: estimated error and class volumes against the number of labels.
 import { byId, draw, make, number, percent, plural } from './dom.js';
 
 const WIDTH = 340;

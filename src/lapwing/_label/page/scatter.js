@@ -1,5 +1,5 @@
 // @ts-check
-// The map: camera, drawing, and what the mouse, a finger or the arrow keys do on it.
+// The map: camera, drawing, and input by mouse, touch and arrow keys.
 import { draw } from './dom.js';
 import { Cells, inside, square } from './geometry.js';
 import { pointsLayer } from './points.js';
@@ -117,7 +117,7 @@ export class Scatter {
     this.#look({ ...this.camera, target: [this.pairs[2 * point], this.pairs[2 * point + 1], 0] });
   }
 
-  /** What is drawn, as a picture for printing. */
+  /** Return the drawing as a picture for printing. */
   picture() {
     if (!this.deck) return '';
     this.deck.redraw('picture');
@@ -137,7 +137,7 @@ export class Scatter {
       layers: [],
       getCursor: () => 'inherit',
       onViewStateChange: (/** @type {any} */ { viewState }) => this.#look(viewState),
-      // The map itself takes the focus, and says what it is.
+      // The map itself takes the focus and has the label.
       onLoad: () => this.root.querySelector('canvas')?.setAttribute('tabindex', '-1'),
       onAfterRender: () => this.listener.drawn(),
     });

@@ -1,5 +1,5 @@
 // @ts-check
-// What was done, newest first; any step can be taken back.
+// The history, newest first; any step can be taken back.
 import { byId, make, plural, showItems } from './dom.js';
 import { sign } from './palette.js';
 
@@ -21,7 +21,7 @@ export function showSteps(state, undo) {
   const list = byId('steps');
   if (steps.length) showItems(list, names, (k) => itemOf(steps[k], codes[k], undo));
   else showItems(list, ['none'], () => make('li', { class: 'minor' }, 'Nothing yet.'));
-  // Where its step has changed, the focus is on nothing.
+  // Restore the focus if its step was replaced.
   if (focused === undefined || list.contains(document.activeElement)) return;
   const same = list.querySelector(`[data-batch="${Number(focused)}"]`) ?? list.querySelector('button');
   if (same instanceof HTMLElement) same.focus();

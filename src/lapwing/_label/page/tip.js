@@ -33,7 +33,7 @@ export class Tip {
     try {
       [found] = await this.shelf.get([row]);
     } catch {
-      return; // pointing asks for nothing that is worth an error
+      return; // without a tip, and without an error message
     }
     if (row !== this.row || !found) return;
     this.box.replaceChildren(card(found, state));
