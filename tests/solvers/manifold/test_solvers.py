@@ -290,6 +290,16 @@ def test_coefficients_far_below_their_bound(loss, gamma_A):
             np.testing.assert_allclose(primal, absolute_optimum(T, y), rtol=1e-6)
 
 
+@pytest.mark.parametrize("loss", [Hinge(), EpsilonInsensitive(0.3)], **BY_NAME)
+def test_solutions_of_libsvm_need_no_multipliers(loss, monkeypatch):
+    def refuse(*_):
+        raise AssertionError("the gap of libsvm's solution is too large")
+
+    monkeypatch.setattr("lapwing.solvers.manifold.kinks._column", refuse)
+    result = dual(make_case(fit_intercept=True, loss=loss, c=2).objective())
+    assert result.status == Status.CONVERGED
+
+
 def test_multipliers_continue_if_libsvm_stops_early(monkeypatch):
     case = make_case(fit_intercept=True, loss=Hinge(), c=2)
     expected = dual(case.objective())
