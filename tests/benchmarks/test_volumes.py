@@ -130,14 +130,14 @@ def test_tables_show_means_and_paired_wins() -> None:
 
 
 def test_few_draws_have_no_verdict() -> None:
-    few = [record("flow", "known", 2.9, i) for i in range(3)]
+    few = [record("flow", "known", 2.5, i) for i in range(3)]
     first = next(
         row for row in expectations(few).rows if "1 per class, flow, prior known" in row[0]
     )
-    assert first[1:] == ["2.90", "3", "too few draws (3 of 20)"]
-    many = [record("flow", "known", 2.9, i) for i in range(20)]
+    assert first[1:] == ["2.50", "2.6", "too few draws (3 of 20)"]
+    many = [record("flow", "known", 2.5, i) for i in range(20)]
     assert expectations(many).rows[0][-1] == "pass"
-    worse = [replace(each, error=3.1) for each in many]
+    worse = [replace(each, error=2.7) for each in many]
     assert expectations(worse).rows[0][-1] == "MISS"
 
 
