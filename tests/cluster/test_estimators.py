@@ -200,6 +200,7 @@ def test_the_client_receives_nothing_as_large_as_x(
 
 
 CASE = Case(n=120)
+UNEVEN = [array.from_delayed(dask.delayed(CASE.X[:60, :d]), (60, 4), dtype=float) for d in (3, 4)]
 HOLED = np.where(np.arange(480).reshape(120, 4) == 77 * 4 + 1, np.nan, CASE.X)
 TWO = np.column_stack([CASE.y, CASE.y])
 
@@ -219,6 +220,8 @@ TWO = np.column_stack([CASE.y, CASE.y])
         (None, ([1, 2], [1, 1]), r"one class only"),
         (array.from_array(HOLED, chunks=(50, 4)), None, r"first in row 77"),
         (array.from_array(CASE.X[:, 0]), None, r"two dimensions"),
+        (array.from_array(CASE.X[:1]), None, r"array with 1 sample\(s\) and 4 feature\(s\)"),
+        (array.concatenate(UNEVEN), None, r"different numbers of features, \[3, 4\]"),
         (array.from_array(CASE.X.astype(complex)), None, r"X must hold real numbers only"),
         (array.from_array(CASE.X.astype("M8[s]")), None, r"X contains dates or times"),
         (array.full((120, 4), "a word", dtype="U6"), None, r"X contains texts, such as 'a word'"),

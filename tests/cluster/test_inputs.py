@@ -150,6 +150,24 @@ def test_given_graphs(client: Any) -> None:
     refused(sparse_chunks(-W, 70, 50), r"negative, NaN or infinite")
 
 
+def test_points_are_summarised_in_one_pass(client: Any) -> None:
+    points = read_points(Session.of(client), THREE.chunks)
+    assert points.shape == THREE.X.shape
+    assert points.largest == np.abs(THREE.X).max()
+    np.testing.assert_allclose(points.mean, THREE.X.mean(axis=0))
+    np.testing.assert_allclose(points.variances(), THREE.X.var(axis=0))
+    np.testing.assert_array_equal(points.sample(200), THREE.X)
+    assert points.sample(7).shape == (7, 4)
+    halves = sp.csr_array(THREE.X)
+    halves = sp.csr_array(
+        (np.repeat(halves.data / 2, 2), np.repeat(halves.indices, 2), 2 * halves.indptr)
+    )
+    split = read_points(Session.of(client), sparse_chunks(halves, 70, 50))
+    assert split.largest == points.largest
+    assert split.stored == THREE.X.size
+    np.testing.assert_array_equal(split[[3, 90]].toarray(), THREE.X[[3, 90]])
+
+
 def test_columns_in_chunks_of_their_own(client: Any) -> None:
     X = array.from_array(THREE.X, chunks=((40, 0, 80), (3, 1))).persist()
     expected = lapwing.EigenfunctionClassifier().fit(THREE.X, THREE.y).transduction_

@@ -158,7 +158,7 @@ class StoredRows(IndexedRows, ABC):
         except DataChangedError:
             raise
         except Exception:
-            self.files.check()  # as a changed file may be the cause of the error
+            self.files.check()  # as a changed file, such as a shorter one, may be the cause
             raise
         if read.shape != (stop - start, self.shape[1]):
             raise self.files.error(f"{self.name} holds fewer rows than before")

@@ -228,7 +228,7 @@ def full_map(
         "Use space=Landmarks(1000), or kernel='linear', which forms no matrix.",
     )
     dense = as_dense(K)
-    F, pivots = _factored(dense.astype(np.float64), _rounding(np.diagonal(dense)))
+    F, pivots = _factored(dense.astype(np.float64, copy=False), _rounding(np.diagonal(dense)))
     psi = F.astype(K.dtype, copy=False)
     if kernel.precomputed:  # new points come with the kernel values of all n training points
         lift = Lift(F[pivots], pivots, n)
