@@ -137,14 +137,18 @@ def test_the_forecast_of_low_density_separation(monkeypatch: pytest.MonkeyPatch)
     assert (small.solver, small.memory, large.memory) == ("lbfgs", 24_000_000, 384_000_000)
     assert large.seconds > 10 * small.seconds
     # Pairs of ten classes are of a fifth of the points each, and threads share them; the kernel
-    # matrix is held.
+    # matrix is held, and the factors of 45 pairs twice.
     monkeypatch.setattr(forecast, "available_threads", lambda: 2)
     pairs = forecast.low_density(FitSize(1000, 10, 10))
-    assert pairs.memory == 8_000_000 + 2 * 24_000_000 / 25
+    assert pairs.memory == 8_000_000 + 2 * 14_400_000 + 2 * 24_000_000 / 25
     assert pairs.seconds > seconds_of_pairs(1000, 10)
     single = forecast.low_density(FitSize(1000, 10, itemsize=4))
-    assert single.memory < small.memory
+    assert single.memory == 28_000_000  # with the float64 copy that is factored
     assert single.seconds < small.seconds
+    # Measured peaks, in matrices of n x n bytes.
+    for columns, itemsize, peak in ((1, 4, 29.9), (3, 8, 37.6), (10, 8, 38.9)):
+        told = forecast.low_density(FitSize(2500, 20, columns, itemsize=itemsize)).memory
+        assert told == pytest.approx(2500**2 * peak, rel=0.4)
 
 
 # --- points that stay on disk ---------------------------------------------------------------------

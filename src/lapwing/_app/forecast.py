@@ -22,7 +22,7 @@ from lapwing.estimators.choice import (
     matrix_points,
     seconds_of_columns,
 )
-from lapwing.estimators.s3vm import pairs_of_classes, seconds_of_pairs
+from lapwing.estimators.s3vm import bytes_of_pairs, pairs_of_classes, seconds_of_pairs
 from lapwing.losses.labeled import EpsilonInsensitive, Squared
 from lapwing.model_selection.evidence import Effort
 from lapwing.solvers.embedded.tube import column_threads
@@ -188,21 +188,22 @@ def low_density(size: FitSize) -> Forecast:
     Returns
     -------
     Forecast
-        The kernel matrix is factored, n^3 / 3, with two more matrices of its size in float64; an
-        iteration of L-BFGS is two products with the factor. Of several classes, up to 60, every
-        pair is a problem of its own, solved four times, on a share 2 / n_columns of the points,
-        with the seconds by which the estimator announces long fits; memory contains the kernel
-        matrix of all points and one pair for each thread.
+        The kernel matrix is factored, n^3 / 3, with three matrices of its size in float64, besides
+        itself in float32; an iteration of L-BFGS is two products with the factor. Of several
+        classes, up to 60, every pair is a problem of its own, solved four times, on a share
+        2 / n_columns of the points, with the seconds by which the estimator announces long fits;
+        memory contains the kernel matrix of all points, cached factors of pairs, and one pair in
+        progress for each thread.
     """
     n, c = size.n, size.n_columns
     one = 2.0 * n * n * (size.width + 20) / SPEED  # the kernel matrix, or predictions
     if pairs_of_classes("auto", c):
-        pair = (2.0 * n / c) ** 2 * (size.itemsize + 16)
-        seconds = 0.05 + 2 * one + seconds_of_pairs(n, c)
-        return Forecast(int(size.itemsize * n * n + available_threads() * pair), seconds, "lbfgs")
+        memory = bytes_of_pairs(n, c, size.itemsize) + available_threads() * 24 * (2.0 * n / c) ** 2
+        return Forecast(int(memory), 0.05 + 2 * one + seconds_of_pairs(n, c), "lbfgs")
     steps = _LBFGS_STEPS * (_STEP + 2 * size.itemsize * n * n / TRAFFIC)
     seconds = 0.05 + 2 * one + n**3 / SPEED + c * steps
-    return Forecast(int(n * n * (size.itemsize + 16)), seconds, "lbfgs")
+    copied = size.itemsize if size.itemsize < 8 else 0
+    return Forecast(n * n * (24 + copied), seconds, "lbfgs")
 
 
 def embedded_squared(size: FitSize) -> Forecast:

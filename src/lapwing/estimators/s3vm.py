@@ -54,7 +54,7 @@ from lapwing.solvers.low_density.machines import (
 from lapwing.solvers.low_density.methods import Method, as_method, check_losses
 from lapwing.solvers.low_density.shares import Contradiction
 from lapwing.spaces.base import Space
-from lapwing.spaces.full import FullKernelSpace
+from lapwing.spaces.full import KEPT_BYTES, FullKernelSpace
 from lapwing.spaces.functions import FittedFunction, KernelExpansion, LinearFunction, VotedFunction
 from lapwing.spaces.linear import LinearSpace
 from lapwing.spaces.mapped import MappedSpace, deformed, full_map
@@ -707,3 +707,14 @@ def seconds_of_pairs(n_points: int, n_classes: int) -> float:
     """Estimate the seconds of machines of pairs in one thread."""
     n_pairs, of_pair = n_classes * (n_classes - 1) / 2, 2.0 * n_points / n_classes
     return n_pairs * _EVALUATIONS * (_OVERHEAD + 4 * of_pair**2 / _SPEED)
+
+
+def bytes_of_pairs(n_points: int, n_classes: int, itemsize: int) -> float:
+    """Estimate the memory of the kernel matrix and of the cached factors of pairs.
+
+    Each cached factor has a copy in float64, for predictions.
+    """
+    n_pairs, of_pair = n_classes * (n_classes - 1) / 2, 2.0 * n_points / n_classes
+    matrix, factors = float(itemsize) * n_points**2, n_pairs * of_pair**2 * itemsize
+    held = matrix if matrix <= _HELD_BYTES else 0.0
+    return held + min(KEPT_BYTES, factors) * (1 + 8 / itemsize)

@@ -24,7 +24,7 @@ from lapwing.spaces.systems import expansion_system
 
 _OWN_ROWS = 64  # whose kernel values with themselves are computed at a time
 _KEEPING = Lock()  # threads share the restrictions of a fit
-_KEPT_BYTES = 2**28  # limit of cached restrictions, whose factorisations take cubic time
+KEPT_BYTES = 2**28  # limit of cached restrictions, whose factorisations take cubic time
 
 
 class ComputedKernel(LinearOperator):
@@ -134,7 +134,7 @@ class FullKernelSpace(DesignSpace):
             made = self._restricted(rows)
             with _KEEPING:
                 kept = sum(one.space.features.nbytes for one in known.values())
-                if made.space.features.nbytes + kept > _KEPT_BYTES:
+                if made.space.features.nbytes + kept > KEPT_BYTES:
                     return made
                 known[key] = made
         return known[key]
