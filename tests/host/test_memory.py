@@ -151,6 +151,8 @@ def test_a_limit_of_the_process_counts(
     unlimited = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
     monkeypatch.setattr(resource, "getrlimit", lambda asked: limits.get(asked, unlimited))
     assert available_memory() == 2 * GB
+    limits[getattr(resource, kind)] = (GB // 2, GB // 2)
+    assert available_memory() == 0  # over the limit
     limits.clear()
     assert available_memory() == 8 * GB
 
