@@ -13,7 +13,7 @@ from sklearn.datasets import make_blobs
 
 from lapwing import FewLabelClassifier, LapSVC
 from lapwing._host import terminal
-from lapwing._host.terminal import StatusLine, showing
+from lapwing._host.terminal import StatusLine, harmless, showing
 from lapwing.datasets import mask_labels
 from lapwing.model_selection import Candidate, compare, rows_to_label
 
@@ -39,6 +39,11 @@ def screen(monkeypatch: pytest.MonkeyPatch) -> Screen:
     monkeypatch.setattr(terminal, "sys", SimpleNamespace(stderr=found))
     monkeypatch.setattr(terminal, "DELAY", 0.0)
     return found
+
+
+def test_control_characters_and_surrogates_are_replaced() -> None:
+    assert harmless("Köln, 2 €") == "Köln, 2 €"
+    assert harmless("a\ud800b\x00\n\x1f\x7f\x9f\xa0é") == "a?b␀␊␟␡␡\xa0é"
 
 
 def test_a_line_names_the_work_and_is_erased(screen: Screen) -> None:
