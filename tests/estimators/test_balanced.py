@@ -277,7 +277,7 @@ def test_warns_if_left_out_labels_are_not_predicted() -> None:
 
 @pytest.mark.parametrize("part", [0.2, 0.5, 0.8])
 def test_warns_if_the_graph_contradicts_the_prior(part: float) -> None:
-    """The worse the prior, the more is said against it."""
+    """The evidence against a prior grows with its error."""
     X, y, truth = blobs((100, 60, 40), gap=9.0, labels=5, seed=1)
     told = r"contradict it: .* with (\d+) % of the rows in another class, are .* times as likely"
     prior = [(1 - part) / 2, part, (1 - part) / 2] if part > 0.2 else [0.2, 0.3, 0.5]

@@ -152,7 +152,7 @@ def test_the_objective_is_not_negative_though_targets_are_met_closely(
 def test_the_objective_of_far_targets_keeps_its_digits() -> None:
     """Without the estimators' centring, as constants cost nothing here.
 
-    Of features, whose loss is told without a pass over the points, one digit is left at 2^24.
+    In feature spaces the loss is computed without a pass over the points and has one digit at 2^24.
     """
     path = np.diag(np.ones(59), 1)
     path += path.T
@@ -267,7 +267,7 @@ def test_extreme_weights_leak_no_warning_of_the_arithmetic(
 )
 def test_extreme_parameters_of_the_tube(model: Any) -> None:
     caught = warned(lambda: model.fit(X, Y if isinstance(model, LapESVC) else U))
-    # What is not solved is not called constant as well.
+    # A fit that did not converge gets no warning of a constant solution.
     wanted = ConstantFitWarning if model.epsilon else ConvergenceWarning
     assert {each.category for each in caught} == {wanted}
     assert (model.status_ == "converged") == (model.epsilon > 0)

@@ -1,4 +1,4 @@
-"""The parameters `graph` and `space`: defaults, what they take, and what they are good for."""
+"""The parameters `graph` and `space`: defaults, accepted values and effects."""
 
 from __future__ import annotations
 

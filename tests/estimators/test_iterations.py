@@ -197,7 +197,7 @@ def test_held_out_targets_of_a_regression() -> None:
     X, y, _ = labeled_curve(n=100, n_labels=20)
     model = LapRLSRegressor(stopping="validation", gamma_A=1e-4, random_state=0)
     assert model.fit(X, y).n_iter_ < LapRLSRegressor(solver="pcg", gamma_A=1e-4).fit(X, y).n_iter_
-    # labeled_ says what was given, not what was held out
+    # labeled_ is the mask of the given labels, including those held out for validation
     np.testing.assert_array_equal(model.labeled_, ~np.isnan(y))
 
 
@@ -237,7 +237,7 @@ def test_many_points_stop_early_by_default(name: str, monkeypatch: pytest.Monkey
     assert (fitted.solver_, asked.solver_) == ("pcg (stability)", "pcg")
     assert fitted.status_ == asked.status_ == "stopped early"
     np.testing.assert_array_equal(scores(fitted, X), scores(asked, X))
-    # Whoever gives a tolerance, or names the solver, gets the optimum.
+    # With an explicit tolerance or solver, the fit runs to the optimum.
     for exact in (make(tol=1e-8), make(solver="pcg")):
         assert exact.fit(X, y).solver_ == "pcg"
         assert exact.status_ == "converged"

@@ -1,8 +1,8 @@
 """Manifold regularisation: stationarity and objectives by dense matrices, and other machines.
 
-Optimality is judged by stationarity conditions that are written out densely here, from the fitted
-attributes and formulas of the papers (with their errata), never by what a solver says of itself.
-What holds of any estimator is tried by test_every.
+Optimality is checked by dense stationarity conditions, from the fitted attributes and the formulas
+of the papers (with their errata), never by the status of a solver. Properties of all estimators
+are tested in test_every.
 """
 
 from __future__ import annotations
@@ -103,8 +103,8 @@ def test_stationarity(name: str) -> None:
         u = np.zeros_like(f)
         u[at] = -w * loss_slope(loss, Y, score)
     else:
-        # Points at a kink may have any subgradient: what the rest of the equation leaves for them
-        # must be one. Of all expansions of h the fitted one has u = gamma_A alpha + gamma_I L f.
+        # At a kink any subgradient is allowed, so the residual of the equation must be one. Of all
+        # expansions of h the fitted one has u = gamma_A alpha + gamma_I L f.
         alpha = getattr(estimator, "alpha_", None)
         if alpha is None:
             pytest.skip("the multipliers of a linear function are not kept")

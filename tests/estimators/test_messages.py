@@ -1,4 +1,4 @@
-"""What users meet first: points that are no numbers, y that does not fit, gaps in a kernel."""
+"""Errors about inputs: points that are not numeric, y of wrong length, gaps in a kernel."""
 
 from __future__ import annotations
 

@@ -37,8 +37,8 @@ STOPPING = "one of None, 'stability', 'validation', 'mixed'."
 SOLVER = "one of 'auto', 'newton', 'pcg', 'dual'."
 KERNEL = "a name, such as 'rbf', or a function (X, Z) -> matrix."
 
-# Of each parameter: what is wanted, and values that are not. An estimator with a rule of its own
-# has its own rows.
+# For each parameter: the expected values as in the message, and invalid values. Estimators with
+# another rule have separate rows.
 RULES: list[tuple[type, str, str, tuple[Any, ...]]] = [
     (
         LapSVC,

@@ -430,7 +430,7 @@ def test_more_features_than_points() -> None:
     np.testing.assert_allclose(matrix.cv_results_[ERROR], linear.cv_results_[ERROR][:4], rtol=1e-8)
 
 
-# ---- what is told ------------------------------------------------------------------------------
+# ---- warnings ----------------------------------------------------------------------------------
 
 
 def test_warnings_are_about_the_chosen_number_of_eigenvectors() -> None:

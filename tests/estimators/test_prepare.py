@@ -74,7 +74,7 @@ def data_for(estimator: Any, n_classes: int = N_CLASSES) -> tuple[Any, Any, Any,
 
 
 def check_same(solution: Any, X: Any, model: Any) -> None:
-    """A solution is what the model has found."""
+    """Compare a solution with a fitted model."""
     expected = scores(model, X)
     scale = max(1.0, np.abs(expected).max())
     np.testing.assert_allclose(solution.function(X), expected, atol=1e-9 * scale)
@@ -153,7 +153,7 @@ def test_other_labels_and_parameters_equal_a_new_fit(
     prepared = prepare(estimator, X, y, weights)
     solution = solve(estimator, prepared)
     made = sum(counts.calls.values())
-    assert made or "linear" in name  # what is counted is what makes them
+    assert made or "linear" in name  # the counted functions were called
     values = solution.values.copy()
     changed = clone(estimator).set_params(**changes)
     again = prepared.relabeled(estimator._read_targets(other), weights)
@@ -472,7 +472,7 @@ def test_refits_limit_weights_like_the_fit(cls: Any) -> None:
 
 
 def test_left_out_values_of_the_only_label_of_a_component() -> None:
-    """The kernel alone holds what is left there (errata E7, E8): a solution, as a fit's is."""
+    """The kernel alone determines the values there (errata E7, E8), as in a fit."""
     rng = np.random.default_rng(0)
     X = np.concatenate([rng.standard_normal((20, 2)), rng.standard_normal((10, 2)) + 8])
     y = np.full(30, np.nan)

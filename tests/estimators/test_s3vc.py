@@ -52,7 +52,7 @@ def clusters(n_classes: int = 2, n: int = 54, n_labels: int = 4, seed: int = 0) 
 
 
 def model(**options: Any) -> S3VC:
-    """With C of its own: what is asserted must not hang on the default.
+    """S3VC with explicit C, so that assertions do not depend on the default.
 
     One descent on a loss without a kink takes a quarter of the time of a continuation; tests over
     methods name them, and have the hinge.
@@ -363,7 +363,7 @@ def test_keeps_the_best_of_several_starts(method: str) -> None:
     assert (other.objectives_[0][1:] != values[1:]).any()
 
 
-# Two classes are one column, however several are told apart.
+# Two classes have one column with any `multi_class`.
 CALLED: list[tuple[int, dict[str, Any]]] = [
     (2, {"kernel": "linear"}),
     (2, {"method": "cccp"}),

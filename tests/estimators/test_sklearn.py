@@ -57,8 +57,8 @@ ESTIMATORS = [*CLASSIFIERS, *REGRESSORS]
 
 # ---- scikit-learn's own checks -------------------------------------------------------------------
 
-# The full grids of the estimators that choose take the same ways many times; and how points and
-# labels are read does not hang on the method of a descent.
+# Full grids run the same code many times, and reading points and labels does not depend on the
+# method of a descent.
 GRAPHS = (KNNGraph(3), KNNGraph(3, normalized=False))
 QUICK: dict[str, dict[str, Any]] = {
     "S3VC": {"method": "quasi-newton"},
@@ -103,7 +103,7 @@ def quick(estimator: type) -> Any:
 
 
 # Of each family one member takes all checks. Its relatives read points, labels, targets and weights
-# by the same code, so they leave out the checks below and take those of what is their own:
+# by the same code, so they skip the checks below and take those of what differs:
 # parameters, state, learning, weights that count, answers in batches, names and tags.
 RELATIVES = {
     "LapRLSClassifier": "LapSVC",
@@ -145,7 +145,7 @@ def checks(estimator: Any, *, whole: bool) -> list[Any]:
             each, check, id=f"{type(each).__name__}-{check.func.__name__}{check.keywords or ''}"
         )
         for each, check in estimator_checks_generator(estimator)
-        # The array API is not what the estimators offer.
+        # The estimators do not support the array API.
         if "array_api" not in check.func.__name__
         # Keywords ask for other types of points, too.
         if whole or not (OF_THE_FAMILY.search(check.func.__name__) or check.keywords)
@@ -172,8 +172,8 @@ def test_every_estimator_is_a_classifier_or_a_regressor() -> None:
     assert not {*RELATIVES} & {*RELATIVES.values()}
 
 
-# Some check noise, classes of weight 1e-4 and the four points of a square: one class for all, and
-# anchors that hang on the order of columns, are what there is to say of these.
+# Some checks have noise, classes of weight 1e-4 or the four points of a square, which give warnings
+# of a single class, and of anchors that depend on the order of columns.
 SAID = "NothingUnlabeled FewLabels SingleClass TiedPoints NoClassStructure ConstantFit"
 
 

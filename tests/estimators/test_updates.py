@@ -104,7 +104,7 @@ def check_same(found: Any, expected: Any, atol: float) -> None:
             assert np.asarray(value).dtype == np.asarray(other).dtype
 
 
-# The weights and labels of this test leave the partition little to go by, and it says so.
+# With the weights and labels of this test the partition warns of missing class structure.
 @pytest.mark.filterwarnings("ignore::lapwing.exceptions.NoClassStructureWarning")
 @every_example
 def test_added_labels_equal_a_fit_to_all_labels(name: str) -> None:

@@ -78,7 +78,7 @@ def test_warns_once_about_a_null_solution(estimator: Any) -> None:
 
 
 def test_every_estimator_has_a_null_solution() -> None:
-    # What chooses among settings leaves such ones out, and a partition at given volumes has none.
+    # Estimators that choose settings exclude constant ones; volumes exclude them in a partition.
     estimators = {
         found
         for name in lapwing.estimators.__all__

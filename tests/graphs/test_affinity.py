@@ -129,7 +129,7 @@ def test_transformer_graph_takes_connectivity_as_weights() -> None:
 
 
 class Fixed:
-    """A transformer of somebody else's: no parameters, no mode."""
+    """A third-party transformer without parameters or `mode`."""
 
     def __init__(self, output: Any) -> None:
         self.output = output

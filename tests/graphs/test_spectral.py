@@ -206,7 +206,7 @@ def test_null_vectors_of_tiny_and_huge_weights() -> None:
         assert_allclose(found.values[1], 1 - np.cos(2 * np.pi / 5), rtol=1e-12)
 
 
-# --- what the pairs do not depend on ------------------------------------------------------------
+# --- invariances --------------------------------------------------------------------------------
 
 
 def test_the_same_call_gives_the_same_bits() -> None:
@@ -323,7 +323,7 @@ def test_pairs_are_cached(tmp_path: Path) -> None:
     n_iter = len(calls)
     assert n_iter == first.n_iter > 0
     L = Laplacian.from_affinity(W, power=4)
-    L.apply(np.ones(1100, dtype=np.float32))  # what an operator caches must not count
+    L.apply(np.ones(1100, dtype=np.float32))  # fills caches, which must not change the key
     _ = L.component_labels, L.degrees
     _ = L.affinity.has_canonical_format
     again = found(L)

@@ -1,4 +1,4 @@
-"""The browser of the tests, and what is asked of every page."""
+"""The browser of the tests, and checks of every page."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ CONTRASTS = """() => {
 
 @contextmanager
 def chromium(profile: Path) -> Iterator[Any]:
-    """A browser with a profile of its own."""
+    """Start a browser with a separate profile."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as driver:

@@ -10,7 +10,7 @@ from tests.helpers.answers import scores
 
 
 class Record:
-    """What a fit tells its callbacks, with the scores of every iterate at some points.
+    """Callback that records iterations, with the scores of every iterate at some points.
 
     Parameters
     ----------

@@ -14,7 +14,7 @@ from lapwing._app import cli
 
 
 class Answer(NamedTuple):
-    """The exit code of a command, and what it wrote on both streams."""
+    """Exit code, standard output and standard error of a command."""
 
     code: int
     out: str

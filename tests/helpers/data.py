@@ -17,7 +17,7 @@ UNLABELED = -1
 
 
 class Data(NamedTuple):
-    """Points, what is known of them and what is true of them."""
+    """Points, their partial labels and their true labels or values."""
 
     X: Array
     y: Array  # UNLABELED, or NaN for a regression, where nothing is known

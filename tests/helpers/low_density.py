@@ -167,7 +167,7 @@ def _least_by_search(tiny: Tiny) -> float:
     size = 161 if d == 2 else 45
     at_zero = value_of(tiny, np.zeros((1, d)), b)[0]
     radius = np.sqrt(2 * at_zero)
-    for _ in range(2):  # once more within the ball of what was found
+    for _ in range(2):  # the second time within the ball of the first result
         axis = np.linspace(-radius, radius, size)
         W = np.stack(np.meshgrid(*[axis] * d, indexing="ij"), axis=-1).reshape(-1, d)
         J = value_of(tiny, W, b)

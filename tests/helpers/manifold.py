@@ -1,4 +1,4 @@
-"""Matrices of manifold regularisation, formed densely from what a fitted estimator keeps."""
+"""Dense matrices of manifold regularisation from the attributes of a fitted estimator."""
 
 from __future__ import annotations
 

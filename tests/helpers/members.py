@@ -17,7 +17,7 @@ def check_examples(
     members : collection of str
         Names that the registry holds.
     registry : str
-        What the registry is called, with its module.
+        Name of the registry, with its module.
     place : str
         Where the examples are, as the reader finds them: a name and a file.
     """

@@ -205,7 +205,7 @@ class Formulas(NamedTuple):
 
 
 def formulas(loss: Loss) -> Formulas:
-    """What is written below of a loss; a new one is told where to write it."""
+    """Return the formulas of a loss; fail with advice for a loss without them."""
     assert loss.name in FORMULAS, f"add {loss.name!r} to FORMULAS in tests/helpers/problems.py"
     return FORMULAS[loss.name]
 
@@ -260,7 +260,7 @@ def relative_gradient(case: Case, state: State) -> float:
 
 @dataclass(frozen=True)
 class Piece:
-    """What a loss may be at an observation: quadratic, linear, or held at a kink.
+    """A piece of a loss at an observation: quadratic, linear, or a kink.
 
     quadratic: slope w curvature (f - point); linear: slope `point`; kink: f = point, slope free.
     The assignment is right if lower <= f (the slope, at a kink) <= upper.

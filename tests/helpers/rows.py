@@ -1,4 +1,4 @@
-"""Points stored in every format that X may have, and rows that count what is read of them."""
+"""Points stored in every format of X, and rows that count reads."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def _pattern(X: Any, folder: Path) -> Any:
     return str(make_parquet(X, folder) / "*.parquet")
 
 
-# Values and an empty folder -> what a user may give as X.
+# Values and an empty folder -> X in each accepted format.
 SOURCES: dict[str, Callable[[Any, Path], Any]] = {
     "rows": lambda X, folder: ArrayRows(X),
     "npy": _npy,
@@ -120,7 +120,7 @@ SOURCES: dict[str, Callable[[Any, Path], Any]] = {
 
 @dataclass(eq=False)
 class CountedRows:
-    """Rows of an array, with a count of what is read.
+    """Rows of an array that count reads.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""A member of a registry without an example is told where to put one."""
+"""Message about members of a registry without an example."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Results that are kept in a folder, and what happens where one is damaged."""
+"""Results cached in a folder, and damaged ones."""
 
 from __future__ import annotations
 

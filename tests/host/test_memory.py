@@ -1,4 +1,4 @@
-"""The forecast of memory: what the system says, what a user overrides, what an error tells."""
+"""Memory limits: those of the system, those set by users, and messages."""
 
 from __future__ import annotations
 

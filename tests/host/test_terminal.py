@@ -19,7 +19,7 @@ from lapwing.model_selection import Candidate, compare, rows_to_label
 
 
 class Screen(io.StringIO):
-    """A terminal, and what is left on its last line."""
+    """A terminal that shows its last line."""
 
     def isatty(self) -> bool:
         return True

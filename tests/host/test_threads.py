@@ -35,10 +35,10 @@ def test_threads_respect_the_environment(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def blas_threads() -> list[int]:
-    """Of the libraries that are held: one that other tests have loaded since is not lapwing's.
+    """Numbers of threads of the libraries that lapwing limits, not of those loaded since.
 
-    Those built on OpenMP (faiss brings one) count for each thread of Python by itself, so that the
-    threads here would ask each other for what they cannot know.
+    Libraries built on OpenMP (faiss includes one) count per thread of Python, so that these threads
+    cannot read each other's numbers.
     """
     held = {library["filepath"] for library in _threads._controller().info()}
     pools = [pool for pool in threadpool_info() if pool["filepath"] in held]
@@ -101,7 +101,7 @@ def test_blas_is_held_by_all_threads_of_a_pool_and_let_go_by_the_last(first_out:
         workers[number].join()
     assert seen == [[1] * len(seen[0])] * 2
     assert set(blas_threads()) == {2}
-    with threadpool_limits(1, user_api="blas"):  # nobody holds on to it
+    with threadpool_limits(1, user_api="blas"):  # outside of lapwing's limits
         assert set(blas_threads()) == {1}
     assert set(blas_threads()) == {2}
 

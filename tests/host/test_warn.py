@@ -1,4 +1,4 @@
-"""Warnings point at the line of whoever called lapwing, scikit-learn in between or not."""
+"""Warnings point at the line that called lapwing, directly or through scikit-learn."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Y = np.where(np.arange(60) < 20, np.arange(60) % 2, -1)
 
 
 def called(call: Callable[[], Any]) -> list[tuple[type[Warning], str, int]]:
-    """What a call warns of: kinds, files and lines."""
+    """Return categories, files and lines of the warnings of a call."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         call()

@@ -168,7 +168,7 @@ def label(serve: Serve, open_tab: OpenTab) -> Label:
 
 @pytest.fixture
 def server(serve: Serve) -> Any:
-    """120 rows, of which nobody has labelled one, in two heaps."""
+    """120 unlabelled rows in two clusters."""
     texts = [f"<b>row</b> {i} & " + "more words " * 40 for i in range(120)]
     return serve(blobs(120), texts=texts)
 
@@ -280,7 +280,7 @@ def test_selects_by_box_shift_alt_and_click(tab: Tab) -> None:
     tab.until(lambda: tab.selected() == 1)
     row = tab.page.locator("#queue [aria-selected=true]").get_attribute("data-row")
     assert tab.page.inner_text("#card .which b") == row
-    # What the mouse points at says what it is, and its text is text.
+    # The tip describes the row under the mouse, with its text escaped.
     tab.page.mouse.move(*middle)
     tab.page.mouse.move(middle[0] + 1, middle[1])
     tab.until(lambda: tab.page.is_visible("#tip"))
@@ -466,7 +466,7 @@ def test_finds_classes_by_their_first_letters(label: Label) -> None:
     found = tab.page.locator("#class-found li").all_inner_texts()
     assert found == ["kind 1", "kind 10", "kind 11", "kind 12", "New class “KIND 1”"]
     tab.press("ArrowDown", "ArrowDown", "ArrowDown", "Enter", says="Saved: 30 rows are kind 12")
-    # What the server refuses is said in its words, and nothing is saved.
+    # Errors of the server are shown with its message, and nothing is saved.
     tab.press("c", *"nan", "Enter", says='means "no label" in tables')
     assert tab.page.get_attribute("#status", "data-mood") == "bad"
     assert set(server.labels()) == {None, "kind 12"}
@@ -545,7 +545,7 @@ def test_shows_images_and_curves_and_prints(serve: Serve, open_tab: OpenTab) -> 
 
 def test_labels_fifty_thousand_of_a_hundred_thousand_points(label: Label) -> None:
     n = 100_000
-    # As small a model as there is: what is tested is the page.
+    # The smallest model: this tests the page.
     model = lapwing.LapERLSClassifier(
         n_eigenvectors=3, space=lapwing.Landmarks(20), graph=lapwing.KNNGraph(3)
     )

@@ -1,4 +1,4 @@
-"""Classes of the same shape can be told apart by colour, also by people who see fewer colours."""
+"""Classes of the same shape have distinct colours, also with colour blindness."""
 
 from __future__ import annotations
 

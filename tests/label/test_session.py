@@ -516,7 +516,7 @@ def test_listeners_are_notified_of_labels_model_and_advice() -> None:
 
 
 def test_threads_can_label_concurrently() -> None:
-    """Each batch gets a number and a version of its own, and none is lost."""
+    """Each batch gets a unique number and version, and none is lost."""
     with session(X) as found:
         receipts: list[Any] = []
 

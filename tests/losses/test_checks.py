@@ -1,4 +1,4 @@
-"""A loss that is not what it declares is refused, and the message says what is wrong."""
+"""Errors about losses whose declared properties are wrong."""
 
 from __future__ import annotations
 

@@ -167,7 +167,7 @@ def test_as_many_labels_of_each_class_are_left_out(asked: int, each: int) -> Non
 
 
 def test_all_candidates_leave_out_the_same_labels(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What one can afford is what all are judged by: their misses are compared."""
+    """The slowest candidate limits the labels left out for all, as their errors are compared."""
     X, y, _ = moons(60, 4)
     rounds: list[list[int]] = []
 
@@ -224,7 +224,7 @@ def test_an_answer_that_loses_a_class_is_judged_by_labels_alone(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """That it is repeated from any labels says nothing of it."""
-    # The prior only makes such an answer here: nobody has told it.
+    # The prior only leads to such an answer; it does not count as given sizes.
     monkeypatch.setattr("lapwing.model_selection.evidence.given_sizes", lambda *_, **__: None)
     X, y, _ = clouds(n_labels=3)
     y[np.flatnonzero(y == 1)[1:]] = -1  # one label, which cannot be left out
@@ -540,7 +540,7 @@ def test_clusters_are_found_by_s3vc() -> None:
     assert found.chosen.assumption == CLUSTERS
     assert isinstance(found.best, S3VC)
     assert found.verdict.startswith("The unlabelled rows seem to help: the classes look like clus")
-    # What six labels say of that is told with it.
+    # The verdict gives the evidence of the six labels.
     assert "within chance: 1 of 6 labels are missed when they are left out, 2 of" in found.verdict
     best = error_of(found.best.fit(X, y), y, truth)
     assert best < error_of(LapSVC().fit(X, y), y, truth) - 0.1

@@ -32,7 +32,7 @@ def crossed(n: int = 120, n_labels: int = 3) -> tuple[Any, Any, Any, Any]:
 
 
 def against(X: Any, y: Any, answer: Any, weights: Any = None) -> float:
-    """What a fit to the labels alone says against an answer."""
+    """Contradiction of an answer by a fit to the labels alone."""
     found = start_supervised([GAP, SVM], X, y, weights)
     assert found is not None
     return contradiction(found, answer, 0)

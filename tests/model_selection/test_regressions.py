@@ -98,7 +98,7 @@ def test_a_selected_linear_regression_has_intervals() -> None:
     found = compare(points, np.where(np.arange(40) < 12, y, np.nan), candidates=[
         Candidate("mine", mine, LABELS_ALONE)
     ])  # fmt: skip
-    assert found.best.solver == "newton"  # what a user asks for stays
+    assert found.best.solver == "newton"  # as in the candidate of the user
 
 
 def test_equal_targets_select_a_supervised_candidate() -> None:

@@ -81,7 +81,7 @@ def test_default_candidates_get_class_sizes_by_their_own_parameter() -> None:
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("n_rows", [50, 12_001])
 def test_every_default_candidate_with_class_sizes_gets_them(n_rows: int, n_classes: int) -> None:
-    """A recipe that is added is told as well, or says here that it can hold none."""
+    """New recipes must accept sizes or be listed here."""
     found = default_estimators("uniform", n_rows=n_rows, n_classes=n_classes)
     for one in found.values():
         sized = getattr(one, "class_prior", None) == "uniform" or bool(getattr(one, "balance", 0))
@@ -249,7 +249,7 @@ def test_the_supervised_candidate_is_selected_near_guessing_by_sizes() -> None:
         (LapERLSClassifier(class_prior=[0.8, 0.2]), [0.8, 0.2]),
         (BalancedGraphClassifier(class_prior=np.array([80, 20])), [0.8, 0.2]),
         (S3VC(balance={"a": 0.8, "b": 0.2}), [0.8, 0.2]),
-        # What the labels say by themselves is not known.
+        # Sizes estimated from the labels do not count as known.
         (LapSVC(), None),
         (LapSVC(class_prior="unknown"), None),
         (LapSVC(class_prior="labels"), None),

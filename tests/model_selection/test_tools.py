@@ -37,7 +37,7 @@ from lapwing.model_selection import (
     labeled_scorer,
 )
 
-# Training sides of a few labels and separate clusters: what the estimators say of them is not ours.
+# Few labels and separate clusters cause warnings of the estimators, which are tested elsewhere.
 pytestmark = pytest.mark.filterwarnings("ignore::lapwing.exceptions.LapwingWarning")
 
 X, CODES = make_blobs(48, centers=[[0, 0], [6, 0], [0, 6]], cluster_std=0.7, random_state=0)
@@ -51,7 +51,7 @@ def blank(values: Any, marker: Any) -> list[Any]:
     return [value if known else marker for value, known in zip(list(values), KNOWN, strict=True)]
 
 
-# How y may come, and what the estimator is told of its marker.
+# Each form of y, and the parameter `unlabeled` of the estimator.
 FORMS: dict[str, tuple[Callable[[], Any], Any]] = {
     "-1": (lambda: np.array(blank(CODES, -1)), "auto"),
     "None in a list": (lambda: blank(NAMES, None), None),
@@ -302,7 +302,7 @@ def test_wrong_scoring_is_refused() -> None:
     named = LapSVC(unlabeled="?").fit(X, np.array(blank(NAMES, "?")))
     with pytest.raises(ValueError, match=r"contains the text '\?'.*Pass unlabeled='\?'"):
         labeled_scorer("accuracy")(named, X, np.array(blank(NAMES, "?")))
-    # A class that the fit did not know is told as wrong, and not refused.
+    # A class unknown to the fit counts as an error and raises none.
     assert labeled_scorer("accuracy")(named, X[:2], [NAMES[0], "dog"]) == 0.5
     inside = repr(get_scorer("r2"))
     assert repr(labeled_scorer("r2")) == f"labeled_scorer({inside}, unlabeled='auto')"

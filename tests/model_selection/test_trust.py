@@ -150,7 +150,7 @@ def test_labelled_rows_of_weight_0_count_for_nothing(estimator: Any) -> None:
 def test_shares_are_those_of_plain_fits_to_the_drawn_labels(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The draws are taken as they come; what is made of them is made again by hand."""
+    """Recompute the shares from the recorded draws."""
     estimator = EXAMPLES[name].estimator
     X, y, _, _ = data_for(estimator)
     drawn: list[Any] = []
@@ -205,13 +205,13 @@ def test_a_class_without_rows_keeps_its_labels() -> None:
 
 
 def test_the_standard_error_includes_shared_pools() -> None:
-    """Means of many draws scatter from seed to seed by what is said, not by a fraction of it."""
+    """It covers the scatter of means over seeds, unlike that of independent draws."""
     X, y, _ = labeled_clusters(3, n_labels=4)
     found = [reproducibility(LapRLSClassifier(), X, y, 40, random_state=s) for s in range(8)]
     scatter = np.std([one.share for one in found], ddof=1)
     said = np.mean([one.standard_error for one in found])
     assert scatter < said
-    assert scatter > found[0].draws.std(ddof=1) / np.sqrt(40)  # what it would say without
+    assert scatter > found[0].draws.std(ddof=1) / np.sqrt(40)  # as if draws were independent
 
 
 def test_the_same_seed_gives_the_same_draws() -> None:

@@ -254,7 +254,7 @@ def test_round_trip_is_exact_and_bytes_are_the_same(name: str, tmp_path: Path) -
     save_model(Model(model, {"seed": 0}), path)
     content = path.read_bytes()
     loaded = load_model(path).pipeline
-    # What was loaded is the same model, in other places in memory.
+    # The loaded model is equal, at other addresses in memory.
     assert saved(Model(loaded, {"seed": 0})) == content
     with zipfile.ZipFile(path) as archive:
         assert len(archive.namelist()) == len(set(archive.namelist()))

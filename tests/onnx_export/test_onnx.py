@@ -1,4 +1,4 @@
-"""ONNX export: what onnxruntime answers is what the estimator answers."""
+"""ONNX export: predictions of onnxruntime against those of the estimators."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def check(model: Any, points: Any) -> None:
     assert list(answer) == ["label", "scores", "probabilities"]
     expected = model.decision_function(points)
     assert answer["scores"].shape == expected.shape
-    assert np.abs(expected).max() > 0.1  # nothing would be told by zeros
+    assert np.abs(expected).max() > 0.1  # zeros would agree trivially
     np.testing.assert_allclose(answer["scores"], expected, rtol=1e-5, atol=1e-5)
     shares = model.predict_proba(points)
     np.testing.assert_allclose(answer["probabilities"], shares, rtol=1e-4, atol=1e-6)
@@ -177,7 +177,7 @@ MODELS: list[Any] = [
     LapSVCCV(**SHORT),
     LapERLSClassifierCV(**SHORT),
     LapRLSRegressorCV(**SHORT),
-    # Of what chooses, the chosen one is exported.
+    # Meta-estimators export the chosen estimator.
     FewLabelClassifier([Candidate("scaled", SCALED, "classes are connected sheets")]),
     GridSearchCV(SCALED, {"lapsvc__gamma_I": [0.1, 1.0]}, cv=LabeledStratifiedKFold(3)),
     # Votes of pairs, and scores of classes, are made of the same columns whatever the space.
@@ -244,7 +244,7 @@ COLUMNS: dict[str, Any] = {
 
 
 def step_cases() -> Iterator[Case]:
-    beyond = X.mean(axis=0) + 1.5 * NEW_CENTERED  # some beyond what was fitted
+    beyond = X.mean(axis=0) + 1.5 * NEW_CENTERED  # some outside the range of the fit
     for scaler in SCALERS:
         steps = [("scale", scaler), ("estimator", weak("laplacian"))]
         yield str(scaler), Pipeline(steps), X, Y, beyond

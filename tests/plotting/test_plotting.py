@@ -1,4 +1,4 @@
-"""Pictures: what is drawn is what the estimator says; no window, no global state."""
+"""Plots: drawn values against those of the estimator; no window, no global state."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def values(request: Any) -> Any:
 
 @pytest.fixture(params=SOURCES)
 def rows(request: Any, values: Any, tmp_path: Path, monkeypatch: Any) -> Rows:
-    # Some rows at a time, so that blocks and what is read do not end at the same rows.
+    # Read few rows at a time, so that blocks and reads end at different rows.
     monkeypatch.setattr(stored, "READ_BYTES", 10 * values.shape[1] * values.itemsize)
     return open_rows(SOURCES[request.param](values, tmp_path))
 

@@ -81,7 +81,7 @@ def test_a_restriction_of_a_singular_precomputed_kernel():
 
 
 def test_threads_may_restrict_at_the_same_time() -> None:
-    """What is kept is counted while others add to it."""
+    """The size of the cache is computed while other threads add to it."""
     space = computed()[0].stored()
     rows = [np.flatnonzero([number >> i & 1 for i in range(N)]) for number in range(3, 600)]
     before = sys.getswitchinterval()

@@ -81,7 +81,7 @@ EXAMPLES: dict[str, tuple[Any, Any]] = {
     "voted expansion": (lambda: VotedFunction(expansion(), CLASSES), X_NEW),
     "voted precomputed": (lambda: VotedFunction(precomputed(ROWS), CLASSES), K_NEW),
 }
-# In any order but this: pairs have the attributes of what votes.
+# Order matters: a voted function also has the attributes of its pairs.
 KINDS = (
     NeighborhoodFunction,
     VotedFunction,
@@ -123,7 +123,7 @@ def test_functions_are_restored_from_attributes(name: str) -> None:
 
 @every_function
 def test_other_kinds_do_not_take_the_attributes(name: str) -> None:
-    """But what votes, which has those of its pairs, and what has neighbours beside a function."""
+    """Except voted functions, with those of their pairs, and functions with neighbours."""
     function = EXAMPLES[name][0]()
     inner = getattr(function, "pairs", getattr(function, "smooth", function))
     for kind in KINDS:
@@ -164,7 +164,7 @@ def test_sums_of_eigenfunctions() -> None:
     f = eigenfunctions()
     size = len(f.coef)
     each = f.eigenfunctions.expand(X_NEW, np.eye(size), np.zeros(size))
-    # What is below 1e-10 of the size of the terms is rounding and cut off.
+    # Values below 1e-10 of the size of the terms are rounding, and set to 0.
     np.testing.assert_allclose(f(X_NEW), each @ f.coef + f.intercept, atol=1e-9)
 
 

@@ -141,7 +141,7 @@ def test_new_cells_of_another_type_are_reported_and_missing(tmp_path: Path, plai
     assert any("'Kunde seit' holds text in 1 row" in s for s in said)
     assert np.isnan(table.X["Umsatz"][0])
     assert np.isnan(table.X["Kunde seit (weekday, cos)"][0])
-    # A model that imputes nothing cannot take them; all of it is said at once.
+    # A model without imputation rejects them, with all errors in one message.
     with pytest.raises(ValueError, match=r"errors.*'Kunde seit' holds.*'viel'") as e:
         read_points(path, fitted(plain, impute="none"))
     # What predict has no option for is no advice.

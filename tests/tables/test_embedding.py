@@ -21,7 +21,7 @@ from tests.helpers.reading import read, write
 
 READING = EncodedReading("note", "f")
 TEXTS = ["b", "", "a", "ccc", "a", "b"]
-ONCE = ["b", "a", "ccc"] * 2  # what the encoder is given: all together, and each alone
+ONCE = ["b", "a", "ccc"] * 2  # input of the encoder: all texts at once, then each alone
 
 
 def letters(texts: list[str]) -> Any:
@@ -33,7 +33,7 @@ def embedder(function: Callable[[list[str]], Any], store: Any = None, **more: An
 
 
 class Counting:
-    """Encodes, and keeps what it was given."""
+    """Encoder that records its inputs."""
 
     def __init__(self) -> None:
         self.seen: list[str] = []

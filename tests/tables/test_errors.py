@@ -22,7 +22,7 @@ _NESTED = pl.DataFrame({"x": [[1], [2]], "z": [1, 5], "y": ["a", "b"]})
 _X = np.eye(3)
 _MANY = ",".join(f"x{j}" for j in range(20)) + f",y\n{',' * 20}a\n"
 
-# What a file holds (a .csv file if the case does not name another), the error, and options.
+# Contents of a file (.csv unless the case names another), the error, and options.
 STRICT: dict[str, tuple[Any, ...]] = {
     "empty": ("", r"is empty"),
     "only a header": ("x,y\n", r"has no rows"),
@@ -171,7 +171,7 @@ LENIENT: dict[str, tuple[Any, ...]] = {
         _KIND | {"skip_lines": 40}),
     "short line below titles": (f"Report\n\n{_NAMES}{_CELLS}1\n",
         "has 1 field, but line 3 names 4 columns", _KIND | {"skip_lines": 2}),
-    # Numbers below are no names: the user has to say what is meant.
+    # A numeric row below a title is no header: ask the user.
     "title of one cell": ("kind\n" + _CELLS, r"line 2 has 4 fields.*--skip-lines 1\.$", _KIND),
     "long line later": ("x,kind\n1,a\n2,b,c\n", r"line 3 has 3 fields.*Put cells .* in quotes\.$",
         _KIND),

@@ -48,7 +48,7 @@ _FRAME = pl.DataFrame(
         "z": ["u", None, "v"],
     }
 )
-# Fifteen digits, which is what a spreadsheet holds.
+# Fifteen digits, as in spreadsheets.
 _HEAD = ["x", "z", "y"]
 _BODY: list[list[Any]] = [
     [float(f"{i + 1 / 3:.15g}"), i % 4, "ab"[i % 2] if i < 9 else None] for i in range(30)
@@ -66,7 +66,7 @@ def sheets(path: Path) -> None:
     write_book(path, S1=[], S2=[_HEAD, *_BODY], S3=[_HEAD, *_BODY[:20]])
 
 
-# Contents, options, and what is found: lists are the first entries, and "n" counts the rows.
+# Contents, options and expected results: lists are the first entries, "n" is the number of rows.
 FILES: dict[str, tuple[Any, dict[str, Any], dict[str, Any]]] = {
     "no titles": (_TITLED, _OPTIONS, _FOUND | {"remarks": ()}),
     **{

@@ -224,7 +224,7 @@ def test_leaves_out_columns_with_both_decimal_marks() -> None:
         "'0,250'"
     )
     assert isinstance(found.forced, NumberReading)
-    # One slip among many is a bad cell, and --decimal says what the others are.
+    # One misspelt cell among many is a bad cell; --decimal decides about the others.
     assert isinstance(infer([*(f"{i}.5" for i in range(30)), "0,5"]), NumberReading)
     assert isinstance(infer(texts, decimal=".", fixed=True), NumberReading)
 

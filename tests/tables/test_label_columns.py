@@ -57,7 +57,7 @@ _LONG = "9" * 23
         ([_LONG, "1", ""], {}, [_LONG, "1", ""], ""),
         (["inf", "1", ""], {}, ["inf", "1", ""], ""),
         (["1_0", "2", "", "2"], {}, ["1_0", "2", "", "2"], ""),
-        # Words that are classes; in half of the rows only if the user says so.
+        # Words that are classes; in half of the rows only with an option.
         *((["a", w, "", "a"], {}, ["a", w, "", "a"], "") for w in ("none", "Na", "-", "?")),
         *((["a", w, "", "a"], {}, ["a", w, "", "a"], "") for w in ("unknown", "missing")),
         (["NA", "DE", "", "NA"], {"unlabeled": ("",)}, ["NA", "DE", "", "NA"], ""),

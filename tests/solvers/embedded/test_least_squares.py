@@ -143,7 +143,7 @@ def test_one_elimination_serves_all_labels_and_smoothness(features: bool, bias: 
 
 
 def test_a_wrong_solution_is_reported() -> None:
-    """The optimality is measured on the equations, not on what is left of them."""
+    """The optimality is measured on the full equations, not on the reduced ones."""
     side = graph(3.0, normalized=True)
     for features in (False, True):
         kernel = system_of(side, features=features, bias=True).eliminate(5.0)
@@ -199,7 +199,7 @@ def test_few_of_many_observations_are_unreliable() -> None:
 
 @every_bias
 def test_left_out_values_without_a_basis(bias: bool) -> None:
-    """Without a basis g is a vector of its own."""
+    """Without a basis, g is a separate vector."""
     values, vectors = np.linalg.eigh(laplacian(affinity(POINTS), normalized=False))
     whole = spectral_side(vectors, values, INDEX, SHARES, TARGETS)
     L = vectors * values @ vectors.T

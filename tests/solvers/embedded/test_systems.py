@@ -314,7 +314,7 @@ def test_alpha_is_exact_off_the_edge_of_the_tube(seed: int, C: float, epsilon: f
 
 
 class Unpruned(DenseSystem):
-    """One whose functions are said to be no expansions, in which zeros would be worth something."""
+    """A system whose functions are not expansions, so that zeros are not pruned."""
 
     expands = False
 

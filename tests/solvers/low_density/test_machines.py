@@ -1,4 +1,4 @@
-"""Machines of pairs of classes: rounds, threads and what is told of them."""
+"""Machines of pairs of classes: rounds, threads and reports."""
 
 from __future__ import annotations
 

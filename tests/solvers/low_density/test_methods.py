@@ -66,7 +66,7 @@ def fitted(method, seed) -> Any:
     return fit(tiny_for(method, seed), method)
 
 
-# --- what every method promises -------------------------------------------------------------------
+# --- guarantees of every method -------------------------------------------------------------------
 
 
 # Losses of users: (loss, loss on unlabelled scores) with the methods for them.
@@ -122,7 +122,7 @@ def check_local_minimum(tiny, minimum):
     f = objective.values(minimum.state)[objective.unlabeled]
     convex = objective
     if not tiny.unlabeled_loss.kind.differentiable:
-        # optimal for the SVM of its own signs: no label disagrees with its score
+        # optimal for the SVM with its signs as labels: no label disagrees with its score
         convex = labeled_by(objective, np.where(f >= 0, 1.0, -1.0), tiny.C_star)
         assert convex.value(minimum.state) == pytest.approx(minimum.objective, rel=1e-12)
     if tiny.loss.kind.differentiable:

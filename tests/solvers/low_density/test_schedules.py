@@ -1,4 +1,4 @@
-"""Annealing and continuation: what every stage is, and that the first one is convex."""
+"""Annealing and continuation: the problem of every stage, and convexity of the first."""
 
 from __future__ import annotations
 

@@ -214,7 +214,7 @@ def test_a_callback_stops_a_run(solve, number):
 @pytest.mark.parametrize("loss", [SquaredHinge(), Hinge()], **BY_NAME)
 @pytest.mark.parametrize("graph", ["no graph", "normalized", "unnormalized"])
 def test_a_callback_of_the_dual_sees_functions_on_all_points(graph, loss):
-    """Not the reduced problem: its coefficients mean nothing to whoever asked."""
+    """Callbacks get coefficients of the full problem, not of the reduced one."""
     case = make_case(graph=graph, fit_intercept=True, loss=loss)
     record: list[Any] = []
     result = dual(case.objective(), ManifoldSettings(on_iteration=stop_after(100, record)))

@@ -1,6 +1,6 @@
 """All solvers reach the optimum: gradients and duals written out, enumeration, other libraries.
 
-What the errata and single runs are about is in test_errata.py and test_runs.py.
+Errata and details of runs are tested in test_errata.py and test_runs.py.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def test_the_gradient_vanishes_and_all_solvers_agree(axes):
         assert relative_gradient(case, state) < (1e-6 if name == "pcg" else 1e-9), name
         assert result.status == Status.CONVERGED
         assert (result.optimality < 1e-8).all()
-        # What a state says of itself is what its coefficients give.
+        # Stored values of a state agree with its coefficients.
         f = case.design @ state.coef + state.intercept
         np.testing.assert_allclose(state.values, f, atol=1e-9)
         np.testing.assert_allclose(state.smooth, case.penalty @ f, atol=1e-9)
