@@ -14,7 +14,7 @@ import pytest
 import typer
 
 from lapwing import estimators
-from lapwing._app import predicting, reading, verbs
+from lapwing._app import reading, verbs
 from lapwing._app.console import say
 from lapwing._app.methods import COMMAND_METHODS
 from lapwing._app.options import SAY, LabeledRequest, flag_of, help_texts, option
@@ -23,6 +23,7 @@ from lapwing._app.verbs import app, verb
 from tests.helpers.commandline import done, refused, run
 from tests.helpers.members import check_examples
 
+Asked = Callable[[str], Any]
 DATA = (Path("t.csv"),)
 FULL = (
     "'a b.csv' c.csv --label 'kind of' --id row --features x,z --features w --drop v --unlabeled ? "
@@ -32,31 +33,25 @@ FULL = (
 
 
 class StoppedError(Exception):
-    """The verb got its request."""
+    """Raised instead of work, with the request of the verb."""
 
 
 @pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Any]:
+def asked(monkeypatch: pytest.MonkeyPatch) -> Asked:
     """A function from a command line, without the name of the program, to its request."""
-    requests: list[Any] = []
 
-    def take(*values: Any, **_: Any) -> Any:
-        requests.extend(values)
-        raise StoppedError
+    def stop(request: Any, *_: Any) -> Any:
+        raise StoppedError(request)
 
-    for where, name in ((reading, "read"), (verbs, "inspect"), (predicting, "predict")):
-        monkeypatch.setattr(where, name, take)
-    monkeypatch.setattr(predicting, "load", lambda path: path)
+    monkeypatch.setattr(reading, "read", stop)
+    monkeypatch.setattr(verbs, "inspect", stop)
 
     def ask(command: str) -> Any:
-        with pytest.raises(StoppedError):
+        with pytest.raises(StoppedError) as stopped:
             verbs.run(shlex.split(command.removeprefix("lapwing ")))
-        return requests[-1]
+        return stopped.value.args[0]
 
     return ask
-
-
-Asked = Callable[[str], Any]
 
 
 def test_options_become_fields(asked: Asked) -> None:
