@@ -165,6 +165,7 @@ def test_not_enough_memory_is_forecast() -> None:
         ("xlsxwriter", f"{FIT} --next n.xlsx", "lapwing-learn[excel]"),
         ("polars", "suggest iris.csv --label kind --out n.parquet", "lapwing-learn[cli]"),
         ("xlsxwriter", "suggest iris.csv --label kind --out n.xlsx", "writing n.xlsx needs"),
+        ("starlette", "label iris.csv --label kind --no-browser", "lapwing-learn[label]"),
     ],
 )
 def test_a_missing_extra_is_named_before_the_work(

@@ -310,23 +310,6 @@ def test_some_images_may_be_missing() -> None:
     done(run(f"{LABEL} --image name"))
 
 
-@pytest.mark.usefixtures("shown")
-def test_rejects_a_journal_that_is_open() -> None:
-    write("t.csv", table())
-    with page(label="y", drop=("name",)) as (server, _):
-        told = f"t.csv.labels.jsonl is open already at {server.url}. Label there, or end"
-        refused(run(f"{LABEL} --drop name"), told)
-    done(run(f"{LABEL} --drop name"))
-
-
-@pytest.mark.usefixtures("shown")
-def test_missing_starlette_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    write("t.csv", table())
-    monkeypatch.setitem(sys.modules, "starlette", None)
-    told = "lapwing label needs 'starlette'", "pip install 'lapwing-learn[label]'"
-    refused(run(LABEL), *told)
-
-
 # --- the end --------------------------------------------------------------------------------------
 
 PROCESS = "import sys; from lapwing._app.cli import main; sys.exit(main())"

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sklearn.datasets import dump_svmlight_file, make_blobs
 
 from lapwing._app.requests import FitRequest, InfoRequest
 from lapwing.models import Model, load_model, save_model
@@ -129,23 +128,6 @@ def test_commands_omit_defaults() -> None:
     )
     for strict in (True, False):
         assert ("--strict" in FitRequest(data=data, strict=strict).command) == strict
-
-
-def test_predicts_svmlight_files_with_the_index_base_of_the_fit() -> None:
-    X, y = make_blobs(80, 6, centers=2, cluster_std=2.0, random_state=1)
-    X[np.abs(X) < 0.5] = 0
-    given = np.where(np.arange(80) < 12, y, -1)
-    rows = X[40:].copy()
-    rows[:, 0] = 0  # the column that would tell the base
-    for base in (0, 1):
-        dump_svmlight_file(X, given, f"t{base}.svm", zero_based=base == 0)
-        dump_svmlight_file(rows, y[40:], f"n{base}.svm", zero_based=base == 0)
-        done(run(f"fit t{base}.svm --unlabeled -1 --model m"))
-        assert load_model("m").info["svmlight_base"] == base
-        done(run(f"predict m n{base}.svm --predictions p{base}.csv"))
-    answers = labels("p0.csv", "t.svm")
-    assert np.mean(np.array(answers) == y[40:].astype(str)) > 0.9
-    assert labels("p1.csv", "t.svm") == answers
 
 
 @pytest.mark.parametrize(
