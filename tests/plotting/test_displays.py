@@ -491,7 +491,7 @@ def test_true_values_within_and_outside_their_intervals() -> None:
     display = draw_intervals(true, y_pred=PROBA**2, y_interval=ENDS)
     holds = (ENDS[:, 0] <= true) & (true <= ENDS[:, 1])
     known = ~np.isnan(true)
-    assert 0.2 < display.observed_coverage == holds[known].mean() < 0.9
+    assert 0.2 < display.held == holds[known].mean() < 0.9
     for artist, rows in ((display.points_, holds), (display.missed_, known & ~holds)):
         drawn = np.column_stack([PROBA[rows] ** 2, true[rows]])
         np.testing.assert_array_equal(artist.get_xydata(), drawn)
@@ -511,7 +511,7 @@ def test_intervals_of_a_model_over_a_column() -> None:
     ends = np.column_stack([display.lower, display.upper])
     np.testing.assert_array_equal(ends, model.predict_interval(x[:, None], 0.8))
     np.testing.assert_array_equal(display.line_.get_xydata().T, [x, model.predict(x[:, None])])
-    assert np.isnan(display.observed_coverage)
+    assert np.isnan(display.held)
     texts = [text.get_text() for text in axes.get_legend().get_texts()]
     assert texts == ["80% interval", "predicted"]
 

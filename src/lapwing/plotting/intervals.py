@@ -40,7 +40,7 @@ class PredictionIntervalDisplay(LegendDisplay):
         Ends of the intervals.
     y_true : ndarray of shape (n,)
         True values, NaN where unknown.
-    observed_coverage : float
+    held : float
         Fraction of the known true values that lie in their intervals; NaN if none is known.
     x : ndarray of shape (n,), default=None
         Values for the horizontal axis; None: the predicted values.
@@ -73,7 +73,7 @@ class PredictionIntervalDisplay(LegendDisplay):
     >>> display = PredictionIntervalDisplay.from_predictions(
     ...     [1.5, 3.5, None], y_pred=[1.0, 2.0, 3.0], y_interval=interval
     ... )
-    >>> display.observed_coverage
+    >>> display.held
     0.5
     """
 
@@ -82,7 +82,7 @@ class PredictionIntervalDisplay(LegendDisplay):
     lower: NDArray[Any]
     upper: NDArray[Any]
     y_true: NDArray[Any]
-    observed_coverage: float
+    held: float
     x: NDArray[Any] | None = None
     coverage: float | None = None
 
@@ -225,7 +225,7 @@ class PredictionIntervalDisplay(LegendDisplay):
             lower=ends[:, 0],
             upper=ends[:, 1],
             y_true=true,
-            observed_coverage=float(within.mean()) if len(within) else float("nan"),
+            held=float(within.mean()) if len(within) else float("nan"),
             x=across,
             coverage=coverage,
         )
@@ -245,18 +245,18 @@ class PredictionIntervalDisplay(LegendDisplay):
         )  # fmt: skip
         sign: dict[str, Any] = {"linestyle": "none", "marker": "o", "markersize": 4, "zorder": 3}
         (self.points_,) = axes.plot(
-            x[within], self.y_true[within], color=PALETTE[0],
-            label=f"within ({self.observed_coverage:.0%})", **sign,
+            x[within], self.y_true[within], color=PALETTE[0], label=f"within ({self.held:.0%})",
+            **sign,
         )  # fmt: skip
         (self.missed_,) = axes.plot(
             x[missed], self.y_true[missed], color=PALETTE[1], label="outside", **sign
         )
-        value = "Value" if np.isnan(self.observed_coverage) else "True value"
+        value = "Value" if np.isnan(self.held) else "True value"
         label_axes(axes, "Predicted value" if self.x is None else "x", value, title)
 
     def _explain(self, axes: Axes) -> None:
         shown = [self.intervals_, self.line_]
-        shown += [] if np.isnan(self.observed_coverage) else [self.points_, self.missed_]
+        shown += [] if np.isnan(self.held) else [self.points_, self.missed_]
         add_legend(axes, shown, beside="labels")
 
 
