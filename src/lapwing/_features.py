@@ -49,7 +49,7 @@ _CONVERSION_ERRORS = (
 
 @contextmanager
 def reading_features(X: object) -> Iterator[None]:
-    """Convert errors in the block, in which X becomes numbers, to errors that name the columns.
+    """Re-raise errors of the conversion of X to numbers with the names of the columns.
 
     Values that NumPy would silently convert to wrong numbers raise an error first: masked values,
     and dates and times, which would become nanoseconds.
@@ -271,8 +271,8 @@ def refuse_repeated(names: list[str]) -> None:
     if len(set(names)) < len(names):
         double, count = Counter(names).most_common(1)[0]
         raise ValueError(
-            f"X has {count} columns with the name {double!r}. Give each a name of its own, or "
-            "leave out those that are too many."
+            f"X has {count} columns with the name {double!r}. Give each a unique name, or drop "
+            "the duplicates."
         )
 
 

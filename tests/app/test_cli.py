@@ -125,9 +125,9 @@ def test_columns_of_different_scales_are_standardised_and_reported() -> None:
     assert isinstance(scaler, StandardScaler)
     np.testing.assert_allclose(scaler.mean_, X.mean(axis=0))
 
-    assert "Columns as they are, as told" in done(run(f"{fit} --scale none"))
+    assert "Columns as they are, as requested" in done(run(f"{fit} --scale none"))
     assert np.mean(pl.read_csv("p.csv")["label"].to_numpy() != y) > 0.2
-    assert "Columns standardised, as told" in done(run(f"{fit} --scale standard"))
+    assert "Columns standardised, as requested" in done(run(f"{fit} --scale standard"))
 
 
 def test_version_and_help() -> None:

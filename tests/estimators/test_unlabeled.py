@@ -283,7 +283,7 @@ def test_warns_if_calibration_counts_the_marker(ensemble: bool) -> None:
     assert meta.classes_.tolist() == [-1, 0, 1, 2]
     messages = [str(warning.message) for warning in caught if warning.filename == __file__]
     message = (
-        r"CalibratedClassifierCV hands on y with \d+ unlabelled rows and counts their marker "
+        r"CalibratedClassifierCV passes on y with \d+ unlabelled rows and counts their marker "
         r"as one more class\. Fit this estimator itself, and then CalibratedClassifierCV\("
         r"FrozenEstimator\(model\)\) on labelled rows that it did not know\."
     )

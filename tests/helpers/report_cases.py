@@ -82,7 +82,7 @@ def outcome(
         points=points,
         vertex=vertex,
         predictions=predictions,
-        scaling="as told",
+        scaling="as requested",
         twin=other,
         trust=trust,
         request=request,

@@ -23,10 +23,10 @@ from lapwing._tables.encoders import (
 from lapwing._tables.inference import (
     ReadingDefaults,
     Unusable,
-    doubt_of,
     infer_leniently,
     infer_strictly,
     missing_words,
+    other_reading,
 )
 from tests.helpers.texts import sentences
 
@@ -201,18 +201,18 @@ def test_ambiguous_dates_have_the_order_of_the_table(order: str, other: str) -> 
     reading = infer(texts, dates=order)
     assert isinstance(reading, DateReading)
     assert reading.order == order
-    assert f"--dates {other}" in doubt_of(reading, cells_of_texts(texts))
-    assert doubt_of(reading, cells_of_texts(["25/06/2021"])) == ""
+    assert f"--dates {other}" in other_reading(reading, cells_of_texts(texts))
+    assert other_reading(reading, cells_of_texts(["25/06/2021"])) == ""
 
 
 def test_reports_ambiguous_decimal_marks() -> None:
     texts = ["1.234", "12.500", "999"]
     for decimal, shown, other in ((",", "1234", "."), (".", "1.234", ",")):
-        doubt = doubt_of(NumberReading("x", decimal), cells_of_texts(texts))
+        doubt = other_reading(NumberReading("x", decimal), cells_of_texts(texts))
         assert f"such as {shown};" in doubt
         assert doubt.endswith(f"--decimal {other}")
         certain = cells_of_texts([*texts, f"1{decimal}5"])
-        assert doubt_of(NumberReading("x", decimal), certain) == ""
+        assert other_reading(NumberReading("x", decimal), certain) == ""
 
 
 def test_leaves_out_columns_with_both_decimal_marks() -> None:

@@ -32,7 +32,7 @@ from lapwing._tables.coding import hold_fractions, mark_unlabeled, numbers_of
 from lapwing._tables.columns import RawTable, Selection, TextColumn
 from lapwing._tables.embedding import Embedder, Encoder
 from lapwing._tables.encoders import CATEGORICAL, ENCODED, NUMERIC, TEXT, ColumnNote, Features
-from lapwing._tables.frames import side_by_side
+from lapwing._tables.frames import join_columns
 from lapwing._tables.inference import MAX_VALUES, missing_words
 from lapwing._tables.matrices import read_labels
 from lapwing._tables.preprocessing import Preprocessed, check_weights, preprocess, scaling
@@ -271,7 +271,7 @@ def _drawn(features: Features, rows: NDArray[np.intp]) -> Features | None:
             kinds.append(kind)
     if not columns or not len(rows):
         return None
-    X = side_by_side(columns, len(rows))
+    X = join_columns(columns, len(rows))
     return replace(features, X=X, names=tuple(columns), kinds=tuple(kinds))
 
 

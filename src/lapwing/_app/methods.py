@@ -125,8 +125,8 @@ class CommandMethod:
             "" if self.twin is None else self.twin.words,
         )
 
-    def lacks_onnx(self, parameters: Mapping[str, Any]) -> str:
-        """Why it has no ONNX form with these parameters; empty if it has one."""
+    def reason_without_onnx(self, parameters: Mapping[str, Any]) -> str:
+        """Return why there is no ONNX form with these parameters; empty if there is one."""
         wanted = self.onnx_with
         given = wanted and all(parameters.get(name) == wanted[name] for name in wanted)
         return "" if given else self.no_onnx

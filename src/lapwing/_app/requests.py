@@ -146,9 +146,9 @@ class FitRequest(LearningRequest, AnswersRequest):
         """
         if self.onnx is not None and self.encoder is not None:
             raise ValueError("--onnx: an ONNX file cannot hold the encoder. Leave out one of both.")
-        lack = method.lacks_onnx(parameters)
-        if self.onnx is not None and lack:
-            raise ValueError(f"--onnx: {method.class_name} cannot be exported to ONNX: {lack}.")
+        reason = method.reason_without_onnx(parameters)
+        if self.onnx is not None and reason:
+            raise ValueError(f"--onnx: {method.class_name} cannot be exported to ONNX: {reason}.")
 
     @property
     def hints(self) -> Hints:

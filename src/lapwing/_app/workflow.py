@@ -31,7 +31,10 @@ from lapwing.onnx_export import save_onnx
 
 
 def write_fit(outcome: Outcome) -> None:
-    """Write all files of a fit, or none; of points on disk, only predictions and model."""
+    """Write all files of a fit, or none on failure.
+
+    For points on disk, these are predictions and model only.
+    """
     request, table, figures = outcome.request, outcome.table, outcome.figures
     with atomic_writes(list(request.written.values())) as temporaries:
         place = dict(zip(request.written, temporaries, strict=True))
@@ -125,15 +128,15 @@ def prediction_summary(predicted: Predicted) -> dict[str, Any]:
     return {"source": source, "rows": predicted.n_rows, "predicted": predicted.counts}
 
 
-def _facts(done: Outcome | Suggestion | Compared, **own: Any) -> dict[str, Any]:
+def _facts(result: Outcome | Suggestion | Compared, **own: Any) -> dict[str, Any]:
     """Summarise a result for JSON: `own` entries between those of all verbs."""
     return {
-        "source": done.table.source,
+        "source": result.table.source,
         **own,
-        "remarks": list(done.table.remarks),
-        "scaling": done.scaling,
-        "seed": done.request.seed,
-        "seconds": round(done.seconds, 3),
+        "remarks": list(result.table.remarks),
+        "scaling": result.scaling,
+        "seed": result.request.seed,
+        "seconds": round(result.seconds, 3),
     }
 
 

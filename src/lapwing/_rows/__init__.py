@@ -17,7 +17,7 @@ from lapwing._rows.base import (
     rows_of,
 )
 from lapwing._rows.parquet import ParquetRows
-from lapwing._rows.registry import as_rows, header_of, is_source, open_rows, rows_else
+from lapwing._rows.registry import as_rows, header_of, is_source, open_rows, rows_or_array
 
 __all__ = [
     "IndexedRows",
@@ -38,6 +38,6 @@ __all__ = [
     "key_of",
     "moments_of",
     "open_rows",
-    "rows_else",
     "rows_of",
+    "rows_or_array",
 ]

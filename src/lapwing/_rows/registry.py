@@ -40,7 +40,7 @@ def _names_of(rows: Rows) -> list[str] | None:
     return rows.columns if isinstance(rows, ParquetRows) and rows.named else None
 
 
-def _opened(source: object) -> Rows | None:
+def _given_rows(source: object) -> Rows | None:
     return source if is_rows(source) else None
 
 
@@ -64,7 +64,7 @@ def _npy(source: Any) -> Rows | None:
 # Readers, tried in this order; they return None for sources of another format. A new format is one
 # file in this folder and one entry here.
 FORMATS: dict[str, Callable[[Any], Rows | None]] = {
-    "rows": _opened,
+    "rows": _given_rows,
     "parquet": _parquet,
     "zarr": _zarr,
     "npy": _npy,
@@ -90,8 +90,8 @@ def as_rows(X: PointsLike) -> Rows | None:
     return open_rows(X) if is_source(X) else mapped_file(X)
 
 
-def rows_else(X: Any) -> Any:
-    """Do as `as_rows`, but return X itself instead of None."""
+def rows_or_array(X: Any) -> Any:
+    """Open the rows of a source or a mapped file; return anything else unchanged."""
     rows = as_rows(X)
     return X if rows is None else rows
 

@@ -24,17 +24,17 @@ from lapwing._tables.encoders import (
     NumberReading,
     Reading,
 )
-from lapwing._tables.frames import side_by_side
+from lapwing._tables.frames import join_columns
 from lapwing._tables.inference import (
     ReadingDefaults,
     Unusable,
     date_evidence,
     decimal_of,
-    doubt_of,
     infer_leniently,
     infer_strictly,
     marks_of_table,
     missing_words,
+    other_reading,
 )
 from lapwing._tables.options import ReadOptions
 from lapwing._tables.words import name_row, shorten
@@ -233,7 +233,7 @@ def _points(raw: RawTable, columns: Mapping[str, NDArray[Any]], like: object) ->
     own, given = [cells.numbers for cells in raw.cells.values()], list(columns.values())
     if raw.matrix is not None and len(own) == len(given) and all(map(is_, own, given)):
         return raw.matrix
-    return side_by_side(columns, raw.n, like)
+    return join_columns(columns, raw.n, like)
 
 
 def _note(one: _Read, places: NDArray[np.int64] | None, *, strict: bool) -> ColumnNote:
@@ -250,8 +250,8 @@ def _note(one: _Read, places: NDArray[np.int64] | None, *, strict: bool) -> Colu
             f"{one.bad.count} {what} something else ({shorten(one.bad.value)!r} in "
             f"{name_row(one.bad.row, places)}) and counted as missing"
         )
-    if not strict and (doubt := doubt_of(one.reading, one.cells)):
-        words.append(doubt)
+    if not strict and (alternative := other_reading(one.reading, one.cells)):
+        words.append(alternative)
     plain = len(words) == 1 and reading == NumberReading(reading.column)
     return ColumnNote(one.reading.column, True, "; ".join(words), plain)
 

@@ -395,9 +395,9 @@ def _warn_of_rare_labels(ranked: dict[str, int], labels: LabelColumn, coded: Cod
     def first_row(label: str) -> int:
         return int(np.flatnonzero(coded.labeled & (coded.y.astype(str) == label))[0]) + 1
 
-    slip = near_miss(list(ranked), list(ranked.values()))
-    if slip is not None:
-        rare, usual = slip
+    misspelling = near_miss(list(ranked), list(ranked.values()))
+    if misspelling is not None:
+        rare, usual = misspelling
         n, verb = ranked[rare], "has" if ranked[rare] == 1 else "have"
         warn(
             f"{what}: {n} row{'s' * (n > 1)} (the first is row {first_row(rare)}) {verb} the label "

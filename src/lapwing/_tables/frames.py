@@ -31,7 +31,7 @@ from lapwing._tables.columns import RawTable, Selection, TextColumn
 from lapwing._tables.options import ReadOptions
 from lapwing._tables.source import Source
 
-_USABLE = (str, Number, np.generic, Decimal, dt.date, dt.time, dt.timedelta)
+_READABLE = (str, Number, np.generic, Decimal, dt.date, dt.time, dt.timedelta)
 
 
 def cells_of_frame(X: Any) -> dict[str, Cells]:
@@ -69,7 +69,7 @@ def cells_of_frame(X: Any) -> dict[str, Cells]:
     return {f"x{j}": _cells_of_array(column) for j, column in enumerate(array.T)}
 
 
-def side_by_side(columns: Mapping[str, NDArray[Any]], n: int, like: object = None) -> Any:
+def join_columns(columns: Mapping[str, NDArray[Any]], n: int, like: object = None) -> Any:
     """Join columns of n rows: a matrix of numbers, or a data frame if some are text.
 
     Numbers are float32 if all of them are. The frame is of pandas if `like` is, otherwise polars.
@@ -121,7 +121,7 @@ def _cells_of_array(column: NDArray[Any]) -> Cells:
         numbers = column.astype(np.float32 if column.dtype == np.float32 else np.float64)
         return numeric_cells(numbers)
     given = column.astype(object).tolist()
-    other = next((v for v in given if v is not None and not isinstance(v, _USABLE)), None)
+    other = next((v for v in given if v is not None and not isinstance(v, _READABLE)), None)
     if other is not None:
         nothing = np.full(len(given), np.nan)
         name = type(other).__name__
@@ -137,7 +137,7 @@ def _plain(value: object) -> Any:
 
 def read_parquet(source: Source, selection: Selection) -> RawTable:
     """Read a Parquet file; see `lapwing._tables.tables.read_table`."""
-    with source.open() as opened, reading_parquet(source, "cli") as pl, _no_panic_report():
+    with source.open() as opened, reading_parquet(source, "cli") as pl, _suppress_polars_traces():
         path = source.path
         frame = pl.read_parquet(opened) if path is None else pl.scan_parquet(path, glob=False)
         frame = _part(frame.lazy(), selection).collect()
@@ -164,7 +164,7 @@ def _part(scan: Any, options: ReadOptions) -> Any:
 
 
 @contextmanager
-def _no_panic_report() -> Iterator[None]:
+def _suppress_polars_traces() -> Iterator[None]:
     """Suppress the stack trace that the runtime of polars prints for a damaged file.
 
     It is written to the file descriptor of standard error by other threads, bypassing

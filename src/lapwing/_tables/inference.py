@@ -126,8 +126,8 @@ def date_evidence(columns: Mapping[str, Cells]) -> str:
     return max(("dmy", "mdy"), key=votes.__getitem__) if votes["dmy"] != votes["mdy"] else ""
 
 
-def doubt_of(reading: Reading, cells: Cells) -> str:
-    """Describe other possible readings of the cells of a column; empty if there are none.
+def other_reading(reading: Reading, cells: Cells) -> str:
+    """Describe another possible reading of the cells of a column; empty if there is none.
 
     Parameters
     ----------
@@ -143,17 +143,17 @@ def doubt_of(reading: Reading, cells: Cells) -> str:
         return ""
     other = "." if reading.decimal == "," else ","
     both = ((read_amount(text, reading.decimal), read_amount(text, other)) for text in cells.counts)
-    twofold = next((one for one, two in both if one is not None and one != two), None)
-    if twofold is None:
+    example = next((one for one, two in both if one is not None and one != two), None)
+    if example is None:
         return ""
-    return f"such as {twofold.value:g}; could be read the other way: --decimal {other}"
+    return f"such as {example.value:g}; could be read the other way: --decimal {other}"
 
 
-# --- as it stands ---------------------------------------------------------------------------------
+# --- strict ---------------------------------------------------------------------------------------
 
 
 def infer_strictly(name: str, cells: Cells, *, is_text: bool = False) -> Reading | Unusable:
-    """Distinguish numbers, categories and declared free text; all else is unusable."""
+    """Distinguish numbers, categories and declared free text; other columns are unusable."""
     cells = cells.without(MISSING_WORDS)
     if cells.type_name:
         reason = f"of the type {cells.type_name}, which is neither a number nor text"
@@ -181,7 +181,7 @@ def _has_few_values(cells: Cells) -> bool:
     return len(cells.values) <= min(MAX_VALUES, cells.numbers.size // 2)
 
 
-# --- as it is meant -------------------------------------------------------------------------------
+# --- lenient --------------------------------------------------------------------------------------
 
 
 def infer_leniently(
@@ -221,9 +221,9 @@ def infer_leniently(
     if isinstance(reading, Unusable):
         return reading
     if isinstance(reading, NumberReading):
-        return _useful_numbers(cells, reading)
+        return _check_numbers(cells, reading)
     if isinstance(reading, DateReading):
-        return _useful_dates(cells, reading)
+        return _check_dates(cells, reading)
     return reading
 
 
@@ -377,7 +377,7 @@ def count_words(text: str) -> float:
     return unspaced / 2 if unspaced else len(text.split())
 
 
-def _useful_numbers(cells: Cells, reading: NumberReading) -> Reading | Unusable:
+def _check_numbers(cells: Cells, reading: NumberReading) -> Reading | Unusable:
     (values,), _ = reading.read(cells)
     rows = np.flatnonzero(np.isfinite(values))
     values = values[rows]
@@ -402,7 +402,7 @@ def _useful_numbers(cells: Cells, reading: NumberReading) -> Reading | Unusable:
     return reading
 
 
-def _useful_dates(cells: Cells, reading: DateReading) -> Reading | Unusable:
+def _check_dates(cells: Cells, reading: DateReading) -> Reading | Unusable:
     moments, _ = reading.moments(cells)
     known = moments[~np.isnat(moments)]
     first = known.min()

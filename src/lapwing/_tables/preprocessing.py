@@ -148,7 +148,7 @@ def choose_scaling(
     if scale != "auto":
         standard = scale == "standard"
         return Scaling(
-            standard, f"columns {'standardised' if standard else 'as they are'}, as told"
+            standard, f"columns {'standardised' if standard else 'as they are'}, as requested"
         )
     varying = np.sort(spread[spread > 0])
     if varying.size < 2:

@@ -50,9 +50,9 @@ def name_of(paths: Sequence[Path]) -> str:
     return listed(names, 1)
 
 
-def read_alike(paths: Sequence[Path], selection: Selection) -> RawTable:
+def read_for_model(paths: Sequence[Path], selection: Selection) -> RawTable:
     """Read files for a fitted model, and concatenate their rows."""
-    with _opened(paths, selection) as sources:
+    with _open_all(paths, selection) as sources:
         if all(source.suffix in SVMLIGHT for source in sources):
             parts = [read_svmlight(sources, selection)]
         else:
@@ -71,7 +71,7 @@ def read_raw(paths: Sequence[Path], selection: Selection) -> RawTable:
     OSError, ValueError, ImportError
         As for `lapwing._tables.tables.read_table`.
     """
-    with _opened(paths, selection) as sources:
+    with _open_all(paths, selection) as sources:
         # Together, as they share the base of their indices.
         n_first = next((k for k, s in enumerate(sources) if s.suffix not in SVMLIGHT), len(paths))
         if n_first:
@@ -83,27 +83,27 @@ def read_raw(paths: Sequence[Path], selection: Selection) -> RawTable:
         later = _of_later_files(first, selection)
         keys = name_keys(first.columns, selection.label)
         tables, named = [first], list(paths[:n_first])
-        sheets: list[tuple[str, RawTable]] = []
+        answer_files: list[tuple[str, RawTable]] = []
         for path, source in zip(paths[n_first:], sources[n_first:], strict=True):
             part = _read_later(source, later, keys)
             if is_answers(part, tables, selection.id):
-                sheets.append((name_of([path]), part))
+                answer_files.append((name_of([path]), part))
                 continue
             if not part.is_matrix:
                 _check_named(part, str(source), keys, selection)
                 later.resolve(part.columns, str(source))  # for the error message
             tables.append(part)
             named.append(path)
-    if not sheets and not first.is_matrix and first.labels is None:
+    if not answer_files and not first.is_matrix and first.labels is None:
         selection.resolve(first.columns, str(sources[0]))  # for the error message
     raw = replace(join_tables(tables, name_of(named)), keys=keys)
-    answers = tuple(locate(part, one, raw, selection.id) for one, part in sheets)
+    answers = tuple(locate(part, one, raw, selection.id) for one, part in answer_files)
     return replace(raw, answers=answers)
 
 
 @contextmanager
-def _opened(paths: Sequence[Path], selection: Selection) -> Iterator[list[Source]]:
-    """Open files, of which none may be given twice, nor be a matrix to be written again."""
+def _open_all(paths: Sequence[Path], selection: Selection) -> Iterator[list[Source]]:
+    """Open files; raise an error for repeated ones, and for matrices with --with-columns."""
     real = [os.path.realpath(path) for path in paths]
     for k, path in enumerate(paths):
         if real[k] in real[:k]:

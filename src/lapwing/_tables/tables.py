@@ -45,7 +45,7 @@ from lapwing._tables.encoders import (
 )
 from lapwing._tables.matrices import TARGET, read_labels
 from lapwing._tables.options import ReadOptions
-from lapwing._tables.reading import SVMLIGHT, name_of, read_alike, read_raw
+from lapwing._tables.reading import SVMLIGHT, name_of, read_for_model, read_raw
 from lapwing._tables.words import InputErrors
 from lapwing._words import quoted
 from lapwing.exceptions import LapwingWarning
@@ -400,7 +400,7 @@ def read_points(path: Paths, fitted: Fitted, options: ReadOptions | None = None)
         grouped=any(isinstance(r, NumberReading) and r.decimal == "," for r in readings),
         svmlight_base=fitted.svmlight_base,
     )
-    raw = read_alike(paths, selection)
+    raw = read_for_model(paths, selection)
     where = raw.source
     features = encode_again(raw, readings, options)
     if raw.ignored:

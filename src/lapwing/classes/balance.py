@@ -109,9 +109,9 @@ def balance(
     """
     c = len(prior)
     weights = np.ones(len(F)) if masses is None else np.asarray(masses, np.float64)
-    held = np.zeros(c) if known is None else np.asarray(known, np.float64)
-    total = float(weights.sum() + held.sum())
-    room = prior - held / total  # proportion of the other points of each class
+    known_mass = np.zeros(c) if known is None else np.asarray(known, np.float64)
+    total = float(weights.sum() + known_mass.sum())
+    room = prior - known_mass / total  # proportion of the other points of each class
     if np.isinf(softness) and len(F):
         _check(prior, room)
     # A class without room for further points gets no shares of F, like a class of prior 0.
@@ -119,13 +119,13 @@ def balance(
     present = np.flatnonzero(wide if wide.any() else prior > 0)
     part, values, wanted = total, F, prior
     if len(present) < c:
-        part = float(weights.sum() + held[present].sum())
+        part = float(weights.sum() + known_mass[present].sum())
         values, wanted = F[:, present], prior[present] / prior[present].sum()
-    dual = _Dual(values, wanted, temperature, softness, weights / part, held[present] / part)
+    dual = _Dual(values, wanted, temperature, softness, weights / part, known_mass[present] / part)
     begun = None if start is None else start[present]
     point, n_iter = _minimize(dual, begun, tol, max_iter)
     shares = dual.shares(point.offsets)
-    offsets, volumes = np.full(c, -np.inf), held / total
+    offsets, volumes = np.full(c, -np.inf), known_mass / total
     if len(present) < c:
         some, shares = shares, np.zeros(F.shape, dtype=F.dtype)
         shares[:, present] = some

@@ -155,11 +155,12 @@ def label_warning(
             "unlabelled)."
         )
     texts = kind_of(classes.tolist()[0]) == "str"
-    if texts and (slip := near_miss(classes.tolist(), counts.tolist())) is not None:
+    if texts and (misspelling := near_miss(classes.tolist(), counts.tolist())) is not None:
         ranked = dict(zip(classes.tolist(), counts.tolist(), strict=True))
+        rare, usual = misspelling
         return SimilarLabelsWarning(
-            f"y has the label {slip[0]!r} in {_rows(ranked[slip[0]])} and {slip[1]!r} in "
-            f"{_rows(ranked[slip[1]])}, and both count as classes. If the first is a typing error, "
+            f"y has the label {rare!r} in {_rows(ranked[rare])} and {usual!r} in "
+            f"{_rows(ranked[usual])}, and both count as classes. If the first is a typing error, "
             "correct it."
         )
     if texts and len(classes) >= _MANY_TEXTS and 2 * len(classes) > counts.sum():

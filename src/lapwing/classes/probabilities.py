@@ -168,19 +168,19 @@ def sharpness_of_gaps(
     """
     if gap == 0:  # all scores of a point are equal, so the sharpness has no effect
         return Sharpness(1.0, prior.spread, 0)
-    believed = prior.centre + prior.classes * np.log(n_classes / 2) - np.log(gap)
+    prior_mean = prior.centre + prior.classes * np.log(n_classes / 2) - np.log(gap)
     if own > 0:
-        believed += prior.slope * (np.log(gap) - np.log(own))
+        prior_mean += prior.slope * (np.log(gap) - np.log(own))
     scores, truth = _usable(left_out, codes)
     if not len(scores):
-        return Sharpness(float(_exponential(believed)), prior.spread, 0)
+        return Sharpness(float(_exponential(prior_mean)), prior.spread, 0)
 
     with np.errstate(over="ignore"):
         behind = scores - scores.max(axis=1, keepdims=True)
     mine = behind[np.arange(len(truth)), truth]
 
     def penalised(positions: Array) -> Array:
-        sharpness = _exponential(believed + prior.spread * positions)[:, None]
+        sharpness = _exponential(prior_mean + prior.spread * positions)[:, None]
         values = positions**2 / 2
         for rows in row_blocks(len(mine), 8 * behind.shape[1] * len(positions)):
             powers = np.exp(sharpness[:, :, None] * behind[rows])
@@ -197,7 +197,7 @@ def sharpness_of_gaps(
         best = grid[np.argmin(penalised(grid))]
         found = minimize_scalar(at, bounds=(best - step, best + step), method="bounded")
         spread = prior.spread * _deviation(penalised, float(found.x))
-    sharpness = _exponential(believed + prior.spread * found.x)
+    sharpness = _exponential(prior_mean + prior.spread * found.x)
     return Sharpness(float(sharpness), spread, len(scores))
 
 

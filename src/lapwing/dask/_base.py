@@ -29,10 +29,10 @@ from lapwing.dask._data import (
     delayed,
     heights,
     is_array,
+    read_label_table,
     read_labels,
     read_points,
     read_weights,
-    table_of,
 )
 from lapwing.dask._row_blocks import RowBlocks
 from lapwing.dask._session import Session, same
@@ -403,7 +403,7 @@ def _check_labeled(n: int, least: int) -> None:
 def _pieces(session: Session, y: Any, sizes: list[int]) -> Iterator[tuple[Array | None, Any]]:
     """Yield the rows of each chunk with given labels (None for all rows), and these labels."""
     ends = np.cumsum([0, *sizes])
-    if (table := table_of(y, int(ends[-1]))) is None:
+    if (table := read_label_table(y, int(ends[-1]))) is None:
         yield from ((None, labels) for labels in by_chunks(session, y, "y", sizes))
         return
     for start, stop in pairwise(ends):

@@ -245,9 +245,9 @@ def _names(X: Any) -> Array | None:
 
 def _warn_of_chunks(X: Any) -> None:
     futures_of = require("distributed", extra="dask", purpose="lapwing.dask").futures_of
-    held = {future.key for future in futures_of(X)}
+    persisted = {future.key for future in futures_of(X)}
     keys = list(_flat(X.__dask_keys__()))
-    if not all(key in held for key in keys):
+    if not all(key in persisted for key in keys):
         warn(
             "X is not persisted: it is computed for this fit and again for every prediction. If "
             "it fits the memory of the workers, use X = X.persist() first.",
@@ -285,7 +285,7 @@ class Labels(NamedTuple):
 
 
 class _LabelsOfChunk(NamedTuple):
-    n: int
+    n_rows: int
     rows: Array
     labels: Array
     markers: Array  # of some unlabelled rows
@@ -312,7 +312,7 @@ def read_labels(session: Session, y: Any, marker: Any, n: int, *, regression: bo
     TypeError, ValueError
         If y has none of these forms, or does not match X.
     """
-    if (table := table_of(y, n)) is not None:
+    if (table := read_label_table(y, n)) is not None:
         others = [None if regression or is_auto(marker) else marker]
         others *= min(n - len(table.rows), _MARKERS)
         return table._replace(column=joined([table.column, objects(others)]))
@@ -327,20 +327,20 @@ def read_labels(session: Session, y: Any, marker: Any, n: int, *, regression: bo
     if minus and len(labels) and unlabeled_mask(labels, 1).all():
         # All labels are -1 or +1, so that -1 is a class.
         return read_labels(session, y, None, n, regression=regression)
-    _check_length("y", sum(f.n for f in found), n)
-    starts = np.cumsum([0, *(f.n for f in found)])
+    _check_length("y", sum(f.n_rows for f in found), n)
+    starts = np.cumsum([0, *(f.n_rows for f in found)])
     index = np.concatenate([f.rows + s for f, s in zip(found, starts, strict=False)])
-    return Labels(index.astype(np.int64), joined([labels, _few(markers)]))
+    return Labels(index.astype(np.int64), joined([labels, _sample_markers(markers)]))
 
 
 def _labels_of_chunk(chunk: Any, marker: Any, regression: bool) -> _LabelsOfChunk:
     y = as_targets(chunk) if regression else read_column(chunk)
     unlabeled = unlabeled_among(y, marker, np.empty(0))
     rows = np.flatnonzero(~unlabeled)
-    return _LabelsOfChunk(len(y), rows, y[rows], _few(y[unlabeled]))
+    return _LabelsOfChunk(len(y), rows, y[rows], _sample_markers(y[unlabeled]))
 
 
-def _few(markers: Array) -> Array:
+def _sample_markers(markers: Array) -> Array:
     """Return some of the markers, and each kind of them."""
     kinds = markers.astype(str) if markers.dtype.kind == "O" else markers
     first = np.unique(kinds, return_index=True)[1]
@@ -403,14 +403,14 @@ def by_chunks(session: Session, column: Any, name: str, sizes: Sequence[int]) ->
         return [column[start:stop] for start, stop in pairwise(ends)]
     column = one_column(column, name)
     columns = chunks_of(column, name)
-    held = heights(session, column, columns)
-    starts = np.cumsum([0, *held])
+    lengths = heights(session, column, columns)
+    starts = np.cumsum([0, *lengths])
     _check_length(name, starts[-1], ends[-1])
     stacked, found = delayed(_stacked), []
     for start, stop in pairwise(ends):
         first = np.searchsorted(starts, start, side="right") - 1
         last = np.searchsorted(starts, stop, side="left")
-        needed = [i for i in range(first, last) if held[i]]
+        needed = [i for i in range(first, last) if lengths[i]]
         cut = [slice(max(start - starts[i], 0), stop - starts[i]) for i in needed]
         found.append(stacked([columns[i] for i in needed], cut))
     return found
@@ -469,7 +469,7 @@ def one_column(y: Any, name: str) -> Any:
     return y[:, 0] if hasattr(y, "chunks") else y[y.columns[0]]
 
 
-def table_of(y: Any, n: int) -> Labels | None:
+def read_label_table(y: Any, n: int) -> Labels | None:
     """Read a table of the labelled rows, without markers; None for an entry for each row of X.
 
     Raises

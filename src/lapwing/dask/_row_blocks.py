@@ -145,7 +145,7 @@ class RowBlocks:
 
     def finite(self) -> bool:
         """Return whether all entries are finite."""
-        return int(self.total(_n_not_finite)) == 0
+        return int(self.total(_count_nonfinite)) == 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,7 +174,7 @@ def _column_sums(block: Any) -> Array:
     return np.asarray(block.sum(axis=0))
 
 
-def _n_not_finite(block: Any) -> int:
+def _count_nonfinite(block: Any) -> int:
     values = block.data if is_sparse(block) else block
     return int(values.size - np.count_nonzero(np.isfinite(values)))
 
@@ -196,14 +196,14 @@ class ColumnsOnCluster:
     others: tuple[Any, ...] = ()
 
     def total(self, task: Callable[..., Array], *arguments: Any) -> Array:
-        found: Array = self.rows.total(_seen, self.view, task, arguments, *self.others)
+        found: Array = self.rows.total(_apply_to_view, self.view, task, arguments, *self.others)
         return found
 
     def collect(self, task: Callable[..., Any], *arguments: Any) -> list[Any]:
-        return self.rows.collect(_seen, self.view, task, arguments, *self.others)
+        return self.rows.collect(_apply_to_view, self.view, task, arguments, *self.others)
 
 
-def _seen(
+def _apply_to_view(
     block: Array,
     view: Callable[..., Array],
     task: Callable[..., Any],

@@ -76,8 +76,8 @@ def _partitions() -> str:
     items = _items({name: method.summary for name, method in PARTITIONS.items()})
     others = [name for name, method in PARTITIONS.items() if not method.holds_volumes]
     head = f"method : {{{', '.join(map(repr, PARTITIONS))}}}, default='flow'"
-    told = f"{_listed(others)} ignore volumes; class offsets meet a known prior afterwards."
-    body = f"{items}\n\n{textwrap.fill(told, _WIDTH, break_on_hyphens=False)}"
+    note = f"{_listed(others)} ignore volumes; class offsets meet a known prior afterwards."
+    body = f"{items}\n\n{textwrap.fill(note, _WIDTH, break_on_hyphens=False)}"
     return f"{head}\n{textwrap.indent(body, '    ')}"
 
 

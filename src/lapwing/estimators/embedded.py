@@ -106,7 +106,7 @@ class EmbeddedSolution(Solution):
             model.eigenvalues_ = self.prepared.eigenpairs.values
 
     def left_out(self) -> Array | None:
-        if self.formed.method.knows_labels:
+        if self.formed.method.depends_on_labels:
             return None
         objective = self.formed.objective
         found = left_out_values(self.formed.system, objective.side)
@@ -114,7 +114,7 @@ class EmbeddedSolution(Solution):
         return np.where(found.reliable[:, None], values, np.nan)
 
     def left_out_fits(self) -> LeftOutFits | None:
-        if self.formed.method.knows_labels:
+        if self.formed.method.depends_on_labels:
             return None
         kernel, objective = self.formed.system, self.formed.objective
         side, space, units = objective.side, objective.space, objective.units
@@ -353,7 +353,7 @@ class EmbeddedEstimator(
 
     def _refits(self, prepared: EmbeddedPrepared) -> Refits[EmbeddedPrepared, EmbeddedSolution]:
         objective = self._objective(prepared)
-        if self._plan(objective)[1].knows_labels:
+        if self._plan(objective)[1].depends_on_labels:
             return super()._refits(prepared)
         return EmbeddedRefits(self, prepared, self._form(objective))
 
@@ -390,7 +390,7 @@ class EmbeddedEstimator(
         state = result.state
         function = prepared.space.function(state.coef, state.intercept)
         # Points inside the tube have no multiplier, and are not needed to predict new points.
-        if isinstance(function, KernelExpansion) and method.knows_labels:
+        if isinstance(function, KernelExpansion) and method.depends_on_labels:
             function = function.pruned()
         values = state.virtual.astype(prepared.problem.X.dtype, copy=False)
         return EmbeddedSolution(function, values, result, prepared, formed)

@@ -72,7 +72,7 @@ def warn_calibrated_marker(n_unlabeled: int) -> None:
     """
     if n_unlabeled and called_by("sklearn.calibration"):
         warn(
-            f"CalibratedClassifierCV hands on y with {n_unlabeled} unlabelled rows and counts "
+            f"CalibratedClassifierCV passes on y with {n_unlabeled} unlabelled rows and counts "
             "their marker as one more class. Fit this estimator itself, and then "
             "CalibratedClassifierCV(FrozenEstimator(model)) on labelled rows that it did not know.",
             UnlabeledMarkerWarning,

@@ -39,8 +39,8 @@ from lapwing._rows import (
     Rows,
     header_of,
     is_rows,
-    rows_else,
     rows_of,
+    rows_or_array,
 )
 from lapwing.classes.decoding import predict_codes
 from lapwing.estimators import diagnostics, input_checks
@@ -134,7 +134,7 @@ def only_labeled(labeled: Array, X: PointsLike, sample_weight: ArrayLike | None)
     ValueError
         If no row is labelled, or if lengths differ.
     """
-    points = rows_else(X)
+    points = rows_or_array(X)
     with reading_features(points):
         n = _num_samples(points)
     for what, given in (("y", labeled), ("sample_weight", sample_weight)):

@@ -283,14 +283,14 @@ class _ListSearch:
 
 def _members(faiss: ModuleType, index: Any) -> Array:
     """Return the indices of the points (n,) in inverted lists, ordered by list."""
-    held = index.invlists
-    sizes = [held.list_size(i) for i in range(index.nlist)]
-    ids = [faiss.rev_swig_ptr(held.get_ids(i), size) for i, size in enumerate(sizes) if size]
+    lists = index.invlists
+    sizes = [lists.list_size(i) for i in range(index.nlist)]
+    ids = [faiss.rev_swig_ptr(lists.get_ids(i), size) for i, size in enumerate(sizes) if size]
     return np.concatenate(ids)
 
 
 class Reading(NamedTuple):
-    """How many lists a search reads, and what it finds.
+    """Parameters of a search, and its recall.
 
     Attributes
     ----------

@@ -306,11 +306,11 @@ class KNNGraph(Parametrized):
             )
 
     def _backend(self, X: PointData) -> str:
-        obstacle = None
+        reason = None
         if sp.issparse(X):
-            obstacle = "takes dense X only: use X.toarray() if it fits in memory"
+            reason = "takes dense X only: use X.toarray() if it fits in memory"
         elif callable(self.metric) or self.metric not in DIFFERENCE_METRICS:
-            obstacle = f"knows the metrics 'euclidean' and 'cosine', not {self.metric!r}: use those"
+            reason = f"knows the metrics 'euclidean' and 'cosine', not {self.metric!r}: use those"
         asked = self.approximate != "auto" and bool(self.approximate)
         if asked or self.backend == "faiss":
             if self.backend == "sklearn":
@@ -318,14 +318,14 @@ class KNNGraph(Parametrized):
                     "approximate=True needs faiss: use backend='auto' or 'faiss', or "
                     "approximate=False with backend='sklearn'."
                 )
-            if obstacle:
+            if reason:
                 raise ValueError(
                     f"backend={self.backend!r} with approximate={self.approximate} searches by "
-                    f"faiss, which {obstacle}, or backend='sklearn' with approximate=False."
+                    f"faiss, which {reason}, or backend='sklearn' with approximate=False."
                 )
             return "faiss"
         large = X.shape[0] > _SKLEARN_POINTS and X.shape[1] > _TREE_FEATURES
-        if self.backend == "auto" and large and not obstacle and find_spec("faiss"):
+        if self.backend == "auto" and large and not reason and find_spec("faiss"):
             return "faiss"
         return "sklearn"
 

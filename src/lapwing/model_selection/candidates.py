@@ -15,7 +15,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from lapwing._arrays import Array, is_sparse
-from lapwing._rows import PointsLike, rows_else
+from lapwing._rows import PointsLike, rows_or_array
 from lapwing.classes.labels import ClassLabels
 from lapwing.classes.volumes import PriorLike, read_prior
 from lapwing.estimators import (
@@ -184,7 +184,7 @@ def default_candidates(
     >>> default_candidates(np.zeros((100, 2)))[-1].name
     'S3VC()'
     """
-    X = rows_else(X)
+    X = rows_or_array(X)
     large = _num_samples(X) > _LARGE
     if regression:
         made = _default_regressors(X, large)

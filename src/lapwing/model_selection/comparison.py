@@ -25,7 +25,7 @@ from sklearn.utils.validation import check_consistent_length
 from lapwing._arrays import Array, RandomSource, is_sparse
 from lapwing._host.modules import require
 from lapwing._host.warn import collect_warnings, warn
-from lapwing._rows import PointData, PointsLike, all_of, is_rows, rows_else
+from lapwing._rows import PointData, PointsLike, all_of, is_rows, rows_or_array
 from lapwing._words import listed, quoted
 from lapwing.classes.label_checks import refuse_many_numbers
 from lapwing.classes.labels import ClassLabels, code_classes, has_fractions, read_targets
@@ -441,7 +441,7 @@ def _checked(
         if value < least:
             raise ValueError(f"{name}={value!r} must be at least {least}.")
     warn_row_order(X, y)
-    X = rows_else(X)
+    X = rows_or_array(X)
     check_one_entry_a_row(X, y, regression=regression)
     check_consistent_length(X, sample_weight)
     return X

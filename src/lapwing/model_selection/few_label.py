@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from lapwing._arrays import Array
 from lapwing._features import read_features
 from lapwing._parameters import FLAG, check, parameters
-from lapwing._rows import PointsLike, header_of, is_rows, rows_else
+from lapwing._rows import PointsLike, header_of, is_rows, rows_or_array
 from lapwing.classes.labels import read_targets
 from lapwing.classes.markers import read_column
 from lapwing.estimators._docs import document
@@ -75,7 +75,7 @@ class FewLabelEstimator(Chooser, CallbackSupportMixin, BaseEstimator):
             delattr(self, name)
         refuse_missing_y(self, y)
         warn_row_order(X, y)
-        X = rows_else(X)
+        X = rows_or_array(X)
         if is_rows(X):
             validate_data(self, header_of(X), skip_check_array=True)
             return X

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from lapwing._arrays import Array
 from lapwing._features import read_features
 from lapwing._parameters import parameters
-from lapwing._rows import PointsLike, all_of, is_rows, rows_else
+from lapwing._rows import PointsLike, all_of, is_rows, rows_or_array
 from lapwing.classes.labels import read_targets
 from lapwing.estimators.prepared import check_one_entry_a_row
 from lapwing.solvers.relevance import column_scales
@@ -148,7 +148,7 @@ class RelevanceScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
 def _read(scaler: RelevanceScaler, X: PointsLike, *, reset: bool) -> Array:
     """Return the points as an array of finite numbers."""
-    rows = rows_else(X)
+    rows = rows_or_array(X)
     given = all_of(rows) if is_rows(rows) else X
     return np.asarray(read_features(scaler, given, reset=reset, accept_sparse=False))
 

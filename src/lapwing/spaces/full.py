@@ -22,8 +22,8 @@ from lapwing.spaces.functions import KernelExpansion
 from lapwing.spaces.mapped import full_map
 from lapwing.spaces.systems import expansion_system
 
-_OWN_ROWS = 64  # whose kernel values with themselves are computed at a time
-_KEEPING = Lock()  # threads share the restrictions of a fit
+_DIAGONAL_ROWS = 64  # rows per block in the computation of k(x, x)
+_CACHE_LOCK = Lock()  # threads share the restrictions of a fit
 KEPT_BYTES = 2**28  # limit of cached restrictions, whose factorisations take cubic time
 
 
@@ -81,7 +81,7 @@ class FullKernelSpace(DesignSpace):
 
     @classmethod
     def computed(cls, kernel: Kernel, X: PointData, rows: Array | None = None) -> FullKernelSpace:
-        """Create the space with a matrix that is computed in products, unless it is cached."""
+        """Create the space with a kernel matrix that is computed in products, not stored."""
         if kernel.precomputed:
             return cls(X, kernel, None, rows)
         return cls(ComputedKernel(kernel, X), kernel, X, rows)
@@ -132,7 +132,7 @@ class FullKernelSpace(DesignSpace):
         known, key = self._restrictions, np.asarray(rows).tobytes()
         if key not in known:
             made = self._restricted(rows)
-            with _KEEPING:
+            with _CACHE_LOCK:
                 kept = sum(one.space.features.nbytes for one in known.values())
                 if made.space.features.nbytes + kept > KEPT_BYTES:
                     return made
@@ -190,7 +190,7 @@ class FullKernelSpace(DesignSpace):
         for rows, block in kernel.cross_blocks(X, self.basis):
             cross[rows] = block
         own = np.empty(X.shape[0])
-        for part in row_blocks(X.shape[0], 1, _OWN_ROWS):
+        for part in row_blocks(X.shape[0], 1, _DIAGONAL_ROWS):
             own[part] = np.diag(np.vstack([b for _, b in kernel.cross_blocks(X[part], X[part])]))
         return cross.T, own
 

@@ -22,8 +22,8 @@ from lapwing.solvers.embedded.tube import column_threads, tube_regression
 from lapwing.solvers.ridge import FunctionRegression
 
 _MATRIX_BYTES = 8
-# Memory of the normal equations: copies while they are summed, lifted and factored, besides one for
-# each thread, and bytes of the row block of a thread. With 1000 and 2500 landmarks 0.9 of the
+# Memory of the normal equations: copies of the matrix in summation and factorisation, besides one
+# per thread, and bytes of the row block of a thread. With 1000 and 2500 landmarks 0.9 of the
 # forecast was used.
 _SUM_COPIES, _BLOCK_BYTES = 4, 2**26
 # Dense n x n matrices in memory at once, with g in a subspace and with unrestricted g.
@@ -40,13 +40,13 @@ class EmbeddedMethod(Solver[Callable[[EmbeddedObjective, Any, Settings[None]], E
         Its state has the coefficients of the space.
     form : callable (objective) -> system
         Does the work that needs memory or passes over the points. Called once.
-    knows_labels : bool, default=True
+    depends_on_labels : bool, default=True
         Whether the system depends on the labels; if not, it is a `KernelSide` and can be used with
         other labels.
     """
 
     form: Callable[[EmbeddedObjective], Any]
-    knows_labels: bool = True
+    depends_on_labels: bool = True
 
 
 def require_matrices(n: int, copies: float) -> None:
@@ -122,13 +122,13 @@ EMBEDDED_METHODS: dict[tuple[str, str], EmbeddedMethod] = {
         _least_squares,
         "cholesky",
         form=lambda one: _dense(one).eliminate(one.C),
-        knows_labels=False,
+        depends_on_labels=False,
     ),
     ("squared", "features"): EmbeddedMethod(
         _least_squares,
         "normal equations",
         form=lambda one: _features(one).eliminate(one.C),
-        knows_labels=False,
+        depends_on_labels=False,
     ),
     ("squared", "operator"): EmbeddedMethod(
         graph_least_squares, "conjugate gradient", form=_regression

@@ -448,10 +448,10 @@ def polished(
     """
     C, best, found = problem.C, rough, active
     for _ in range(_REVISIONS):
-        held = _solve_at_edge(problem, found, rough.move, stiff)
-        if held.gap < best.gap:
-            best = held
-        revised = found.revised(held.move.residual, held.move.alpha, problem)
+        solved = _solve_at_edge(problem, found, rough.move, stiff)
+        if solved.gap < best.gap:
+            best = solved
+        revised = found.revised(solved.move.residual, solved.move.alpha, problem)
         if revised.same(found):
             break
         found = revised
