@@ -48,8 +48,11 @@ EmbeddedResult: TypeAlias = Result[EmbeddedState, Array]
 def in_units(result: EmbeddedResult, units: Units) -> EmbeddedResult:
     """Convert the result for targets y to the result for targets level + scale y."""
     coef, intercept, virtual, alpha = result.state
-    state = EmbeddedState(coef * units.scale, units.plain(intercept), units.plain(virtual), alpha)
-    return replace(result, state=state, objective=result.objective * units.scale**2)
+    scale, level = units.scale, units.level
+    # Virtual labels on a cluster are blocks of rows, which `Units.plain` does not take.
+    state = EmbeddedState(coef * scale, units.plain(intercept), virtual * scale + level, alpha)
+    # The square of the scale may overflow where the objective does not.
+    return replace(result, state=state, objective=result.objective * scale * scale)
 
 
 class Fit(NamedTuple):
