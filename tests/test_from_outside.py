@@ -332,3 +332,33 @@ def test_estimator_is_its_parameters_documentation_and_loss() -> None:
         RoundedLapSVC(width=-1.0).fit(X, y)
     search = GridSearchCV(own, {"width": [0.1, 1.0]}, scoring="accuracy", cv=LabeledKFold(2))
     assert search.fit(X, y).best_params_["width"] in (0.1, 1.0)
+
+
+class KnownPriorLapRLS(LapRLSClassifier):
+    """A subclass that fixes parameters, which are then none of its own."""
+
+    def __init__(self, gamma_I: float = 1.0) -> None:
+        super().__init__(
+            "linear",
+            gamma_I=gamma_I,
+            graph=KNNGraph(9),
+            class_weight="balanced",
+            class_prior=[0.3, 0.7],
+            refine="cut",
+        )
+
+
+def test_parameters_that_a_subclass_fixes_are_used() -> None:
+    X, y, _ = labeled_clusters(2)
+    own = clone(KnownPriorLapRLS(gamma_I=0.5)).fit(X, y)
+    expected = LapRLSClassifier(
+        "linear",
+        gamma_I=0.5,
+        graph=KNNGraph(9),
+        class_weight="balanced",
+        class_prior=[0.3, 0.7],
+        refine="cut",
+    ).fit(X, y)
+    assert own.solver_ == expected.solver_
+    np.testing.assert_array_equal(scores(own, X), scores(expected, X))
+    np.testing.assert_array_equal(own.transduction_, expected.transduction_)

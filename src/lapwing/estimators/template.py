@@ -501,8 +501,8 @@ class SemiSupervisedEstimator(CallbackSupportMixin, Parametrized, Generic[P, S])
         return isinstance(kernel, str) and kernel == name
 
     def _parameter(self, name: str) -> Any:
-        """Return a parameter; None if the estimator does not have it."""
-        return self.get_params(deep=False).get(name)
+        """Return a parameter, also one that a subclass fixes; None if there is none."""
+        return getattr(self, name, None)
 
 
 def of_rows(X: PointsLike, problem: Problem, solution: Solution) -> Array:
