@@ -135,7 +135,7 @@ def test_numbers_that_are_written_as_texts_are_numbers() -> None:
 @pytest.mark.parametrize("model", [LapSVC(), FewLabelClassifier()])
 def test_columns_of_one_name_are_reported(model: Any) -> None:
     frame = pd.DataFrame(np.c_[X, X], columns=["a", "b", "a", "c"])
-    with pytest.raises(ValueError, match=r"X has 2 columns with the name 'a'\. Give each a name"):
+    with pytest.raises(ValueError, match=r"X has 2 columns with the name 'a'\. Give each a unique"):
         model.fit(frame, Y)
 
 
