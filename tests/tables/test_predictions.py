@@ -70,3 +70,8 @@ def test_texts_of_an_excel_file_are_no_formulas(tmp_path: Path) -> None:
     assert rows[1:] == [["=1+1", 1.5, True], ["007", "", False], ["é", "1e+300", False]]
     with pytest.raises(ValueError, match="row 2 has a text of 32768 characters"):
         write_columns(of_ids(["=1+1", "x" * 32768, "é"]).columns(), ".xlsx", path)
+
+
+def test_text_without_encoding_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UnicodeEncodeError, match="surrogates not allowed"):
+        write_columns(of_ids(["a", "\ud800"]).columns(), ".csv", tmp_path / "out.csv")

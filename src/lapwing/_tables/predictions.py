@@ -9,7 +9,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import chain
 from operator import ne
@@ -188,11 +188,15 @@ def print_columns(
 
 def _write_csv(columns: dict[str, NDArray[Any]], path: Path, dialect: Dialect, what: str) -> None:
     lines = _csv_lines(columns, dialect, what)
-    # Rows of another file, or a label, may have other characters.
-    for encoding in (dialect.encoding, "utf-8-sig"):
-        with suppress(UnicodeEncodeError), path.open("w", encoding=encoding, newline="") as file:
-            file.writelines(lines)
-            return
+    try:
+        _write_lines(lines, path, dialect.encoding)
+    except UnicodeEncodeError:  # rows of another file, or a label, have other characters
+        _write_lines(lines, path, "utf-8-sig")
+
+
+def _write_lines(lines: list[str], path: Path, encoding: str) -> None:
+    with path.open("w", encoding=encoding, newline="") as file:
+        file.writelines(lines)
 
 
 def _csv_lines(
