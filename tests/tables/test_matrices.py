@@ -128,7 +128,7 @@ def test_reads_matrix_market_files(tmp_path: Path) -> None:
     narrow = write(tmp_path / "n.mtx", sp.coo_matrix(dense[:, :3]))
     with pytest.raises(ValueError, match=r"n\.mtx has no column 'x4', which is needed"):
         read_points(narrow, fitted(table))
-    with pytest.raises(ValueError, match="has no column 'width', which is needed"):
+    with pytest.raises(ValueError, match=r"t\.mtx has no names of columns, and .* 'width' by its"):
         read_points(path, Fitted(("width",), ("numeric",)))
     # Another file may have other columns that are not empty.
     other = write(tmp_path / "m.mtx", sp.coo_matrix(dense[:, [1, 1, 2, 3, 4]]))
@@ -187,3 +187,23 @@ def test_matrix_without_numbers(tmp_path: Path) -> None:
     assert chosen.feature_names == ("x2", "x0")
     with pytest.raises(ValueError, match=r"no column 'x3' \(--drop\)"):
         read(path, label=None, labels_file=labels, drop=("x3",))
+
+
+@pytest.mark.parametrize(("missing", "named"), [("X", False), ("y", True)])
+def test_missing_labels_of_an_archive_may_be_in_another_file(
+    tmp_path: Path, missing: str, named: bool
+) -> None:
+    arrays = {"X": np.eye(4), "y": np.arange(4)}
+    del arrays[missing]
+    path = write(tmp_path / "t.npz", arrays)
+    with pytest.raises(ValueError, match=f"t.npz has no array '{missing}'") as caught:
+        read(path)
+    assert ("--labels" in str(caught.value)) == named
+
+
+def test_targets_of_new_rows_need_no_remark(tmp_path: Path) -> None:
+    """Warnings are errors in the tests."""
+    path = write(tmp_path / "t.svm", "\n".join(FROM_ZERO))
+    names = tuple(f"x{j}" for j in range(len(DENSE[0])))
+    model = Fitted(names, ("numeric",) * len(names))
+    np.testing.assert_array_equal(read_points(path, model).X.toarray(), DENSE)

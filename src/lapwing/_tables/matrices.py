@@ -55,7 +55,9 @@ def read_svmlight(sources: Sequence[Source], selection: Selection) -> RawTable:
     whole = wide[0] if len(wide) == 1 else sp.vstack(wide, format="csr")
     X, names = _without_empty(whole[:, base:], selection)
     arrays = {TARGET: np.concatenate(targets)}
-    return _table(X, names, arrays, selection, where, svmlight_base=base)
+    table = _table(X, names, arrays, selection, where, svmlight_base=base)
+    # Every file has targets, so that they are not worth a remark where the model needs none.
+    return replace(table, ignored=tuple(name for name in table.ignored if name != TARGET))
 
 
 def _load_svmlight(opened: Any) -> tuple[Any, NDArray[Any]]:
@@ -93,7 +95,7 @@ def read_npz(source: Source, selection: Selection) -> RawTable:
     """
     label = selection.label
     roles = [name for name in (label, selection.id, *selection.others) if name is not None]
-    arrays = _load_archive(source, [_FEATURES, *roles])
+    arrays = _load_archive(source, [_FEATURES, *roles], label)
     if arrays is None:
         X = _load(source, "NPZ file of scipy.sparse", _load_scipy)
         return _numbered_table(X, "the matrix", selection, source)
@@ -120,7 +122,9 @@ def read_npz(source: Source, selection: Selection) -> RawTable:
     )
 
 
-def _load_archive(source: Source, wanted: Sequence[str]) -> dict[str, NDArray[Any]] | None:
+def _load_archive(
+    source: Source, wanted: Sequence[str], label: str | None
+) -> dict[str, NDArray[Any]] | None:
     """Load arrays, and the names of features if given; None for a sparse matrix of SciPy."""
     # Opened here, as np.load leaves the file open when it fails.
     with source.open() as opened:
@@ -134,10 +138,11 @@ def _load_archive(source: Source, wanted: Sequence[str]) -> dict[str, NDArray[An
             of_scipy = _FEATURES not in sizes and {"format", "shape", "data"} <= sizes.keys()
             missing = [] if of_scipy else [name for name in wanted if name not in sizes]
             if missing:
+                elsewhere = " Labels in another file are given with --labels."
                 raise ValueError(
                     f"{source} has no array {missing[0]!r}; it has {', '.join(map(repr, sizes))}. "
-                    "Features are read from 'X', labels and ids from arrays of their own. Labels "
-                    "in another file are given with --labels."
+                    "Features are read from 'X', labels and ids from arrays of their own."
+                    f"{elsewhere if missing[0] == label else ''}"
                 )
             known = [name for name in sizes if of_scipy or name in (*wanted, _NAMES)]
             # Checked by the headers, as a small file may unpack to more than the memory.
@@ -214,6 +219,12 @@ def _table(
     if is_sparse(X):
         # Files may lack columns that are empty in them.
         selection = replace(selection, same_columns=False)
+    named = [name for name in selection.expected or () if not _NUMBERED.fullmatch(name)]
+    if named and all(map(_NUMBERED.fullmatch, names)):
+        raise ValueError(
+            f"{source} has no names of columns, and the model knows {named[0]!r} by its name. Give "
+            "the table in a format with names."
+        )
     roles = selection.resolve([*arrays, *names], source)
     given = (selection.label, selection.id, *selection.others)
     taken = [name for name in given if name in names]
