@@ -57,7 +57,7 @@ def test_shares_are_averaged_over_candidates_by_likelihood() -> None:
         begun, scales, _ = flow_module._candidates(problem, left_out)
         candidates, nats = flow_module._likeliest_split(problem, begun, left_out)
         best = int(np.argmin(nats))
-        candidates[best], nats[best] = flow_module._released(
+        candidates[best], nats[best] = flow_module._reestimate_volumes(
             problem, candidates[best], nats[best], scales, left_out
         )
         ends = [each.path for each in candidates]
@@ -159,12 +159,12 @@ def test_volumes_are_estimated_again_while_the_evidence_increases(seed: int) -> 
     equal = walk_down(replace(problem, exact=True), problem.whole(codes))
     wrong = CandidatePartition(problem, replace(equal, n_iter=0))
     against = negative_log_evidence(problem, equal.codes, left_out)
-    found, nats = flow_module._released(problem, wrong, against, scales, left_out)
+    found, nats = flow_module._reestimate_volumes(problem, wrong, against, scales, left_out)
     assert_allclose(np.bincount(found.path.codes), sizes, atol=3)
     assert_allclose(nats, negative_log_evidence(problem, found.path.codes, left_out))
     assert nats < against - 0.5
     assert found.path.n_iter > 0
-    kept, same = flow_module._released(problem, found, nats, scales, left_out)
+    kept, same = flow_module._reestimate_volumes(problem, found, nats, scales, left_out)
     assert_array_equal(kept.path.codes, found.path.codes)
     assert same == nats
     assert kept.path.n_iter > found.path.n_iter  # rejected descents are counted, too

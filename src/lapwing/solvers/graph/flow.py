@@ -127,7 +127,7 @@ def flow(problem: VolumeProblem) -> Partition:
     begun, scales, spent = _candidates(problem, left_out)
     candidates, nats = _likeliest_split(problem, begun, left_out)
     best = int(np.argmin(nats))
-    candidates[best], nats[best] = _released(
+    candidates[best], nats[best] = _reestimate_volumes(
         problem, candidates[best], float(nats[best]), scales, left_out
     )
     smooth, shares = _averaged(problem, candidates, nats)
@@ -135,6 +135,11 @@ def flow(problem: VolumeProblem) -> Partition:
     spent += left_out.n_iter + sum(each.path.n_iter + SMOOTH for each in candidates)
     in_doubt = _in_doubt(problem, [each.path.codes for each in candidates], nats)
     return replace(found, n_iter=spent, left_out=left_out.counts, in_doubt=in_doubt)
+
+
+def _against(problem: VolumeProblem, candidate: CandidatePartition, left_out: LeftOut) -> float:
+    """Compute the evidence against a candidate, in nats."""
+    return candidate.handicap + negative_log_evidence(problem, candidate.path.codes, left_out)
 
 
 def _likeliest_split(
@@ -150,11 +155,7 @@ def _likeliest_split(
     nats : ndarray
         Evidence against each candidate.
     """
-
-    def against(each: CandidatePartition) -> float:
-        return each.handicap + negative_log_evidence(problem, each.path.codes, left_out)
-
-    before = np.array([against(each) for each in candidates])
+    before = np.array([_against(problem, each, left_out) for each in candidates])
     distinct: list[int] = []
     for k in np.argsort(before, kind="stable").tolist():
         codes = candidates[k].path.codes
@@ -166,7 +167,7 @@ def _likeliest_split(
         waiting -= set(near)
         jobs = [partial(split, _held(problem, found[k].path.codes), found[k].path) for k in near]
         for k, end in zip(near, side_by_side(problem, jobs), strict=True):
-            after = against(replace(found[k], path=end))
+            after = _against(problem, replace(found[k], path=end), left_out)
             accepted = after < nats[k]
             path = end if accepted else replace(found[k].path, n_iter=end.n_iter)
             found[k] = replace(found[k], path=path)
@@ -174,7 +175,7 @@ def _likeliest_split(
     return found, nats
 
 
-def _released(
+def _reestimate_volumes(
     problem: VolumeProblem,
     candidate: CandidatePartition,
     nats: float,
@@ -192,7 +193,7 @@ def _released(
     while True:
         before = candidate.path
         (again,) = _by_descents(candidate.problem, [before.codes], scales, candidate.handicap)
-        after = again.handicap + negative_log_evidence(problem, again.path.codes, left_out)
+        after = _against(problem, again, left_out)
         spent = before.n_iter + again.path.n_iter
         if not after < nats:
             return replace(candidate, path=replace(before, n_iter=spent)), nats
