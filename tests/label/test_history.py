@@ -138,6 +138,7 @@ NAME_TAKEN = [("give", [1], "u"), ("rename_class", "u", "x"), ("give", [2], "u")
 DROPPED = [("give", [1], "u"), ("drop_class", "u", None), ("add_class", "u"), ("undo", 1)]
 MERGED = [("give", [1], "u"), ("give", [2], "v"), ("drop_class", "u", "v"), ("undo", None)]
 EQUAL = [("give", [1], "1.0"), ("add_class", "1"), ("rename_class", "1", "1.0")]
+BETWEEN = [("give", [1], "u"), ("rename_class", "u", "x"), ("rename_class", "x", "y")]
 OLDER_NAME = [*NAME_TAKEN[:2], ("rename_class", "x", "y"), ("undo", 2), ("undo", None)]
 
 
@@ -151,7 +152,8 @@ OLDER_NAME = [*NAME_TAKEN[:2], ("rename_class", "x", "y"), ("undo", 2), ("undo",
 @example({}, ("1",), (), EQUAL)
 @example({}, (), ("1",), EQUAL)
 @example({}, (), ("1",), [("give", [1], "1.0"), ("rename_class", "1.0", "x")])
-@given(tables, starts, starts, changes)
+@example({}, (), ("x",), BETWEEN)
+@given(tables, starts, starts | st.sampled_from("xy").map(tuple), changes)
 def test_changes_agree_with_their_replay_and_outlast_a_restart(
     tmp_path_factory: pytest.TempPathFactory,
     labels: dict[int, str],

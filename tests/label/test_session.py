@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -351,14 +352,22 @@ def test_undo_of_a_renaming_is_refused_if_the_name_is_in_use() -> None:
             found.undo()
 
 
-def test_table_may_already_have_the_new_name_of_a_class(tmp_path: Path) -> None:
-    """The labels were exported with the new name, and came back with the table."""
+@pytest.mark.parametrize("later", [(), ("newer",), ("newer", "newest")])
+@pytest.mark.parametrize("classes", [(), ("u",), ("new",), ("newer",)])
+def test_table_and_classes_may_have_any_name_of_a_renamed_class(
+    tmp_path: Path, later: tuple[str, ...], classes: tuple[str, ...]
+) -> None:
+    """The labels were exported with the new name, and came back after further renamings."""
+    names = ("u", "new", *later)
     with labels_only(X, tmp_path) as found:
         found.give([0, 1], "u")
-        found.rename_class("u", "new")
-    with labels_only(X, tmp_path, labels={0: "new", 1: "new", 2: "v"}) as found:
-        assert found.labels()[:4].tolist() == ["new", "new", "v", ""]
-        assert sorted(found.history.classes) == ["new", "v"]
+        for before, name in pairwise(names):
+            found.rename_class(before, name)
+    given = {0: "new", 1: "new", 2: "v"}
+    with labels_only(X, tmp_path, labels=given, classes=classes) as found:
+        assert found.labels()[:4].tolist() == [names[-1], names[-1], "v", ""]
+        own = {"newer"} & {*classes} - {*names}
+        assert {*found.history.classes} == {names[-1], "v", *own}
 
 
 @pytest.mark.parametrize("named", [("u", "v"), ()])

@@ -130,8 +130,9 @@ def _of_table(material: Material, first_names: Mapping[str, str], named: Sequenc
 
 
 def _first_names(records: Iterable[Record]) -> dict[str, str]:
-    """Return the initial names of the classes that a journal renames, by their present names."""
+    """Return the initial name of each class that a journal renames, by its later names."""
     history = History.begin(np.empty(0, dtype=np.int32))
+    first: dict[str, str] = {}
     for record in records:
         # Other classes may be of the table, which is not known yet.
         if "rename" in record:
@@ -140,9 +141,10 @@ def _first_names(records: Iterable[Record]) -> dict[str, str]:
             history = history.without(int(record["undo"]))
         elif "batch" in record:
             history = history.with_batch(Batch(len(history.batches) + 1, *NO_ROWS))
-    pairs = zip(history.classes, history.first_names, strict=True)
+        # A table that was saved between two renamings has a name that no class has any more.
+        first |= zip(history.classes, history.first_names, strict=True)
     # If classes have swapped names, names in the table are the initial ones.
-    return {name: first for name, first in pairs if name not in history.first_names}
+    return {name: one for name, one in first.items() if name not in history.first_names}
 
 
 def _named_classes(records: Sequence[Record]) -> list[str]:
