@@ -1,20 +1,22 @@
 """Registry of the methods of the command line.
 
-Names, help, completion, ``lapwing info`` and the texts of the report are derived from
-`COMMAND_METHODS`. A new estimator needs one entry.
+Every estimator is a method. Its name follows from that of its class, and the rest from the
+parameter that weights its unlabelled rows (`_family`); `_OWN` holds the exceptions. Names, help,
+completion, ``lapwing info`` and the texts of the report are derived from `COMMAND_METHODS`.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from types import MappingProxyType
 from typing import Any
 
 from lapwing import estimators
 from lapwing._app import forecast
-from lapwing._app.forecast import FitSize, Forecast
+from lapwing._app.forecast import Forecast
 from lapwing._report.record import MethodFacts, Remedies
 from lapwing._words import guess
 from lapwing.estimators.regressor import SemiSupervisedRegressor
@@ -23,6 +25,13 @@ from lapwing.model_selection.few_label import FewLabelClassifier
 from lapwing.spaces.recipes import Landmarks
 
 AUTO = "auto"
+_GRAPH = "a graph of neighbours"
+_OTHER = Remedies("another method", "another method", "another method")
+_ALONE = "labelled rows alone, μ = 0"
+_NO_SUM = (
+    "its answers for new rows go through {}, which the ONNX export does not translate. Leave out "
+    "--onnx, or use --method laperls"
+)
 
 
 @dataclass(frozen=True)
@@ -44,16 +53,16 @@ class Twin:
     labeled_only: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class CommandMethod:
     """An estimator that the command line knows by name.
 
     Attributes
     ----------
+    name : str
+        Name on the command line, its key in `METHODS`.
     estimator : type
         Its class.
-    learns_by : str
-        How it learns from unlabelled rows.
     forecast : callable
         Maps a `FitSize` to the `Forecast` of a fit with default parameters.
     remedies : Remedies
@@ -78,16 +87,14 @@ class CommandMethod:
         Why it has no ONNX form; empty if it has one.
     onnx_with : mapping of str to object
         Parameters with which it can be exported nevertheless.
-    name : str
-        Name on the command line, its key in `METHODS`.
     """
 
+    name: str
     estimator: type
-    learns_by: str
-    forecast: Callable[[FitSize], Forecast]
-    remedies: Remedies
+    forecast: Callable[..., Forecast] = forecast.manifold
+    remedies: Remedies = _OTHER
     twin: Twin | None = None
-    unlabeled_use: Callable[[Any], str] = field(default=lambda estimator: "a graph of neighbours")
+    unlabeled_use: Callable[[Any], str] = lambda estimator: _GRAPH
     virtual: bool = False
     solver: str = ""
     graph: Callable[[], Any] = KNNGraph
@@ -95,7 +102,6 @@ class CommandMethod:
     margin_note: str = ""
     no_onnx: str = ""
     onnx_with: Mapping[str, Any] = field(default_factory=dict)
-    name: str = ""
 
     @property
     def class_name(self) -> str:
@@ -132,13 +138,55 @@ class CommandMethod:
         return "" if given else self.no_onnx
 
 
-def _unrefined(estimator: Any) -> dict[str, Any]:
-    """Return parameters that a supervised twin must reset, as it has no graph for refinement."""
-    return {"refine": None} if "refine" in estimator._get_param_names() else {}
+def derive_method(estimator: type) -> CommandMethod:
+    """Return the method of an estimator; it needs no entry in this module."""
+    words = estimator.__name__.replace("Classifier", "")
+    name = re.sub("(Regressor|CV$)", r"-\1", words).lower()
+    own = _OWN.get(estimator.__name__, {})
+    return CommandMethod(**{"name": name, "estimator": estimator, **_family(estimator), **own})
+
+
+def _family(estimator: Any) -> dict[str, Any]:
+    """Return what estimators with the same weight of their unlabelled rows have in common."""
+    names = estimator._get_param_names()
+    # A supervised twin has no graph for a refinement.
+    unrefined = {"refine": None} if "refine" in names else {}
+    families: dict[str, dict[str, Any]] = {
+        "gamma_Is": {
+            "forecast": forecast.manifold_path,
+            "remedies": Remedies(
+                "smaller gamma_Is, or other graphs", "larger gamma_As", "gamma_As"
+            ),
+            "twin": Twin({"gamma_Is": (0.0,)}, "γ_I = 0"),
+            "unlabeled_use": lambda fitted: _GRAPH if fitted.best_params_["gamma_I"] else "",
+        },
+        "gamma_I": {
+            "remedies": Remedies(
+                "a smaller gamma_I, or another graph", "a larger gamma_A", "gamma_A"
+            ),
+            "twin": Twin({"gamma_I": 0.0, **unrefined}, "γ_I = 0"),
+            "unlabeled_use": _graph_use,
+        },
+        "mus": {
+            "forecast": forecast.embedded_path,
+            "remedies": Remedies("smaller mus, or other graphs", "smaller Cs", "mus"),
+            # With as many eigenvectors as rows, the virtual labels are unrestricted.
+            "twin": Twin({"mus": (0.0,), "n_eigenvectors": (10**9,)}, _ALONE, labeled_only=True),
+            "virtual": True,
+        },
+        "mu": {
+            "forecast": forecast.embedded_squared,
+            "remedies": Remedies("a smaller mu, or another graph", "a smaller C", "mu"),
+            # Without the graph, the virtual label of an unlabelled row is free and has no loss.
+            "twin": Twin({"mu": 0.0, "n_eigenvectors": None, **unrefined}, _ALONE, True),
+            "virtual": True,
+        },
+    }
+    return next((family for name, family in families.items() if name in names), {})
 
 
 def _graph_use(estimator: Any) -> str:
-    return "a graph of neighbours" if estimator.gamma_I > 0 else ""
+    return _GRAPH if estimator.gamma_I > 0 else ""
 
 
 def _density_use(estimator: Any) -> str:
@@ -146,164 +194,75 @@ def _density_use(estimator: Any) -> str:
     return " and ".join(filter(None, [dense if estimator.C_star_ else "", _graph_use(estimator)]))
 
 
-def _manifold(estimator: type, learns_by: str, **others: Any) -> CommandMethod:
-    return CommandMethod(
-        estimator,
-        learns_by,
-        remedies=Remedies("a smaller gamma_I, or another graph", "a larger gamma_A", "gamma_A"),
-        twin=Twin({"gamma_I": 0.0, **_unrefined(estimator)}, "γ_I = 0"),
-        unlabeled_use=_graph_use,
-        **{"forecast": forecast.manifold, **others},
-    )
-
-
-def _manifold_path(estimator: type, learns_by: str, **others: Any) -> CommandMethod:
-    return CommandMethod(
-        estimator,
-        learns_by,
-        forecast=forecast.manifold_path,
-        remedies=Remedies("smaller gamma_Is, or other graphs", "larger gamma_As", "gamma_As"),
-        twin=Twin({"gamma_Is": (0.0,)}, "γ_I = 0"),
-        unlabeled_use=lambda fitted: (
-            "a graph of neighbours" if fitted.best_params_["gamma_I"] else ""
-        ),
-        **others,
-    )
-
-
-def _embedded(estimator: type, learns_by: str, forecast: Callable[..., Forecast]) -> CommandMethod:
-    # Without the graph, the virtual label of an unlabelled row is free and has no loss.
-    unattached = {"mu": 0.0, "n_eigenvectors": None, **_unrefined(estimator)}
-    return CommandMethod(
-        estimator,
-        learns_by,
-        forecast=forecast,
-        remedies=Remedies("a smaller mu, or another graph", "a smaller C", "mu"),
-        twin=Twin(unattached, "labelled rows alone, μ = 0", labeled_only=True),
-        virtual=True,
-    )
-
-
-_NO_SUM = (
-    "its answers for new rows go through {}, which the ONNX export does not translate. Leave out "
-    "--onnx, or use --method laperls"
-)
-
-_BY_NAME = {
-    "lapsvc": _manifold(estimators.LapSVC, "a graph of neighbours"),
-    "laprls": _manifold(estimators.LapRLSClassifier, "a graph of neighbours, least squares"),
-    "lapsvc-cv": _manifold_path(
-        estimators.LapSVCCV, "a graph of neighbours; chooses its parameters by leave-one-out"
-    ),
-    "laprls-cv": _manifold_path(
-        estimators.LapRLSClassifierCV,
-        "a graph of neighbours, least squares; chooses its parameters by leave-one-out",
-    ),
-    "s3vc": CommandMethod(
-        estimators.S3VC,
-        "keeping the boundary out of dense regions",
-        forecast=forecast.low_density,
-        remedies=Remedies("a smaller C_star, or another method", "a smaller C", "C_star"),
+# By the class of the estimator, in the order of the help; others follow.
+_OWN: Mapping[str, dict[str, Any]] = {
+    "LapSVC": {},
+    "LapRLSClassifier": {},
+    "LapSVCCV": {},
+    "LapRLSClassifierCV": {},
+    "S3VC": {
+        "forecast": forecast.low_density,
+        "remedies": Remedies("a smaller C_star, or another method", "a smaller C", "C_star"),
         # A balance also constrains the unlabelled rows.
-        twin=Twin({"gamma_I": 0.0, "C_star": 0.0, "balance": None}, "C* = 0, γ_I = 0, no balance"),
-        unlabeled_use=_density_use,
-        solver="lbfgs",
-        margin_note="S3VC moves its boundary away from the rows, so that margins are large "
-        "where answers are wrong, too.",
-    ),
-    "laperls": _embedded(
-        estimators.LapERLSClassifier,
-        "virtual labels on a graph, for many rows",
-        forecast.embedded_squared,
-    ),
-    "laperls-cv": CommandMethod(
-        estimators.LapERLSClassifierCV,
-        "virtual labels on a graph; chooses its parameters by leave-one-out",
-        forecast=forecast.embedded_path,
-        remedies=Remedies("smaller mus, or other graphs", "smaller Cs", "mus"),
-        twin=Twin(
-            # With as many eigenvectors as rows, the virtual labels are unrestricted.
-            {"mus": (0.0,), "n_eigenvectors": (10**9,)},
-            "labelled rows alone, μ = 0",
-            labeled_only=True,
+        "twin": Twin(
+            {"gamma_I": 0.0, "C_star": 0.0, "balance": None}, "C* = 0, γ_I = 0, no balance"
         ),
-        virtual=True,
-    ),
-    "lapesvc": _embedded(
-        estimators.LapESVC,
-        "virtual labels on a graph; bounded influence of each row",
-        forecast.embedded_tube,
-    ),
-    "balanced": CommandMethod(
-        estimators.BalancedGraphClassifier,
-        "a graph of neighbours and the class sizes, for very few labels",
-        forecast=forecast.balanced,
-        remedies=Remedies("another graph", "another graph", "n_votes"),
-        virtual=True,
-        solver="flow",
-        graph=partial(KNNGraph, 10, weights="steep", power=1),
-        no_onnx="its answers for new rows go through the nearest rows of the fit, which the "
+        "unlabeled_use": _density_use,
+        "solver": "lbfgs",
+        "margin_note": "S3VC moves its boundary away from the rows, so that margins are large "
+        "where answers are wrong, too.",
+    },
+    "LapERLSClassifier": {},
+    "LapERLSClassifierCV": {},
+    "LapESVC": {"forecast": forecast.embedded_tube},
+    "BalancedGraphClassifier": {
+        "name": "balanced",
+        "forecast": forecast.balanced,
+        "remedies": Remedies("another graph", "another graph", "n_votes"),
+        "virtual": True,
+        "solver": "flow",
+        "graph": partial(KNNGraph, 10, weights="steep", power=1),
+        "no_onnx": "its answers for new rows go through the nearest rows of the fit, which the "
         "ONNX export does not translate. --set n_votes=0 leaves them out",
-        onnx_with={"n_votes": 0},
-    ),
-    "anchors": CommandMethod(
-        estimators.AnchorGraphClassifier,
-        "a graph over anchors that represent the rows; fast",
-        forecast=forecast.anchors,
-        remedies=Remedies("a smaller gamma_I, or more anchors", "", "gamma_I"),
-        unlabeled_use=lambda estimator: f"{estimator.anchors_.points.shape[0]} anchors",
-        solver="least squares",
-        graph=AnchorGraph,
-        drawn=("graph",),
-        no_onnx=_NO_SUM.format("anchors"),
-    ),
-    "eigenfunctions": CommandMethod(
-        estimators.EigenfunctionClassifier,
-        "their density along principal directions; fast",
-        forecast=forecast.eigenfunctions,
-        remedies=Remedies("fewer eigenfunctions", "", "n_eigenfunctions"),
-        unlabeled_use=lambda estimator: "their density along principal directions",
-        solver="least squares",
-        no_onnx=_NO_SUM.format("histograms"),
-    ),
-    "lapsvr": _manifold(
-        estimators.LapSVR,
-        "a graph of neighbours; for numbers",
-        forecast=partial(forecast.manifold, kinks=True),
-    ),
-    "laprls-regressor": _manifold(
-        estimators.LapRLSRegressor, "a graph of neighbours, least squares; for numbers"
-    ),
-    "laprls-regressor-cv": _manifold_path(
-        estimators.LapRLSRegressorCV,
-        "a graph of neighbours, least squares; for numbers; chooses its parameters by the "
-        "marginal likelihood",
-    ),
-    "lapesvr": _embedded(
-        estimators.LapESVR,
-        "virtual labels on a graph; for numbers",
-        forecast.embedded_tube,
-    ),
-    "laperls-regressor": _embedded(
-        estimators.LapERLSRegressor,
-        "virtual labels on a graph, for many rows; for numbers",
-        forecast.embedded_squared,
-    ),
+        "onnx_with": {"n_votes": 0},
+    },
+    "AnchorGraphClassifier": {
+        "name": "anchors",
+        "forecast": forecast.anchors,
+        "remedies": Remedies("a smaller gamma_I, or more anchors", "", "gamma_I"),
+        "twin": None,
+        "unlabeled_use": lambda estimator: f"{estimator.anchors_.points.shape[0]} anchors",
+        "solver": "least squares",
+        "graph": AnchorGraph,
+        "drawn": ("graph",),
+        "no_onnx": _NO_SUM.format("anchors"),
+    },
+    "EigenfunctionClassifier": {
+        "name": "eigenfunctions",
+        "forecast": forecast.eigenfunctions,
+        "remedies": Remedies("fewer eigenfunctions", "", "n_eigenfunctions"),
+        "twin": None,
+        "unlabeled_use": lambda estimator: "their density along principal directions",
+        "solver": "least squares",
+        "no_onnx": _NO_SUM.format("histograms"),
+    },
+    "LapSVR": {"forecast": partial(forecast.manifold, kinks=True)},
+    "LapRLSRegressor": {},
+    "LapRLSRegressorCV": {},
+    "LapESVR": {"forecast": forecast.embedded_tube},
 }
 COMMAND_METHODS: Mapping[str, CommandMethod] = MappingProxyType(
-    {name: replace(method, name=name) for name, method in _BY_NAME.items()}
+    {
+        method.name: method
+        for name in dict.fromkeys([*_OWN, *estimators.__all__])
+        for method in [derive_method(getattr(estimators, name))]
+    }
 )
 
 # Values of --method: the methods, and auto.
 METHODS: Mapping[str, CommandMethod] = MappingProxyType(
     {
-        AUTO: CommandMethod(
-            FewLabelClassifier,
-            "tries the families of methods and takes the best",
-            forecast=forecast.comparison,
-            remedies=Remedies("another method", "another method", "another method"),
-            name=AUTO,
-        ),
+        AUTO: CommandMethod(name=AUTO, estimator=FewLabelClassifier, forecast=forecast.comparison),
         **COMMAND_METHODS,
     }
 )
