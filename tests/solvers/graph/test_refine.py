@@ -237,21 +237,34 @@ def test_split_that_contradicts_labels_is_rejected() -> None:
     assert_array_equal(refine(held, np.eye(3)[wrong]).codes, wrong)
 
 
-@pytest.mark.parametrize(("more", "taken"), [(3, False), (4, True)])
-def test_a_tenth_of_labels_may_be_contradicted_if_the_cut_decreases_by_a_tenth(
-    more: int, taken: bool
+@pytest.mark.parametrize(
+    ("strays", "n_first", "accepted"),
+    [
+        (1, 1, False),  # a class has one label
+        (1, 2, True),  # one of several labels a class
+        (2, 8, False),  # two of nineteen labels
+        (2, 9, True),  # a tenth
+    ],
+)
+def test_few_labels_may_be_contradicted_if_the_cut_decreases(
+    strays: int, n_first: int, accepted: bool
 ) -> None:
     problem, right, wrong = halved_classes()
     W = dense(problem)
     W = np.where(W == 1, 1, 3 * W)
-    for loose in (20, 45):  # the stray label, and the point that its class has in exchange
-        W[loose] *= 0.2
-        W[:, loose] *= 0.2
-    right[[20, 45]] = 2, 1
-    told = {**dict.fromkeys(range(more), 0), 10: 1, 11: 1, 12: 1, 20: 2, 48: 2, 49: 2}
-    held = graph_problem(W - np.diag(np.diag(W)), told, 3, problem.prior, exact=True)
+    # The labels among another class, and the points that their class has in exchange.
+    stray, exchanged = np.arange(20, 20 + strays), np.arange(45, 45 + strays)
+    loose = np.concatenate([stray, exchanged])
+    W[loose] *= 0.2
+    W[:, loose] *= 0.2
+    right[stray], right[exchanged] = 2, 1
+    ones, twos = (range(10, 13), range(48, 50)) if strays == 1 else (range(10, 15), range(40, 44))
+    labels = dict.fromkeys(range(n_first), 0) | dict.fromkeys(ones, 1)
+    labels |= dict.fromkeys([*twos, *stray.tolist()], 2)
+    held = graph_problem(W - np.diag(np.diag(W)), labels, 3, problem.prior, exact=True)
+    assert held.disagreeing(held.members(right)) == strays
     assert cut_of(held, right) < 0.9 * cut_of(held, wrong)
-    assert_array_equal(refine(held, np.eye(3)[wrong]).codes, right if taken else wrong)
+    assert_array_equal(refine(held, np.eye(3)[wrong]).codes, right if accepted else wrong)
 
 
 def test_corrects_exchanged_classes(monkeypatch: pytest.MonkeyPatch) -> None:

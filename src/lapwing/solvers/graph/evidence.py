@@ -55,7 +55,7 @@ _STEPS, _HALVINGS = 100, 50  # maxima of Newton's method and its line search
 _FLAT = 1e-9  # nats: a smaller predicted decrease of the dual ends Newton's method
 _ON_PATH = 33  # volumes from the prior to the adjusted count
 _POSITIVE = 1e-6  # smallest volume, whose logarithm is needed
-_AT_BOUNDARIES = 1  # contradicted labels that are not counted
+AT_BOUNDARIES = 1  # contradicted labels that are not counted
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +118,7 @@ def negative_log_evidence(problem: VolumeProblem, codes: Array, left_out: LeftOu
     volumes = problem.volumes(members)
     cut = chance_cut(problem.graph, codes, c) + 1 / problem.n_points
     belief = relative_entropy(volumes, problem.prior)
-    contradicted = max(problem.disagreeing(members) - _AT_BOUNDARIES, 0)
+    contradicted = max(problem.disagreeing(members) - AT_BOUNDARIES, 0)
     kept = betaln(contradicted + 1, n_labels - contradicted + 1)
     return float(np.log(cut) + belief - kept + left_out_miss(left_out, volumes))
 

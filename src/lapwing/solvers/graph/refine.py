@@ -25,10 +25,10 @@ it is rejected.
 Walks cannot separate two classes that each contain a part of the other. Therefore the pairs with
 the largest cut between them, relative to the smaller class, are split again: along the first
 eigenvectors of L v = lambda D v on their subgraph, or with exchanged classes. A new split must not
-increase the number of labels contradicted by their neighbours, but up to a tenth of all labels may
-be contradicted if the whole cut decreases by a tenth, as labels may be on points among another
-class. Of the permitted splits the one with the smallest cut is accepted, if the cut decreases. Then
-the short walks are repeated for all points.
+increase the number of labels contradicted by their neighbours, with two exceptions, as labels may
+be on points among another class: one label may be contradicted if every class has several, and a
+tenth of all labels if the whole cut decreases by a tenth. Of the permitted splits the one with the
+smallest cut is accepted, if the cut decreases. Then the short walks are repeated for all points.
 """
 
 from __future__ import annotations
@@ -48,6 +48,7 @@ from lapwing.classes.transport import parted_in_two, transport
 from lapwing.classes.volumes import whole_volumes
 from lapwing.objectives.volumes import GraphOperator, VolumeProblem
 from lapwing.solvers.base import Status
+from lapwing.solvers.graph.evidence import AT_BOUNDARIES
 from lapwing.solvers.graph.linear import shifted_solve
 from lapwing.solvers.graph.partition import Partition, by_columns, recorded, side_by_side
 
@@ -278,6 +279,9 @@ def _split_pair(problem: VolumeProblem, path: Path, pair: tuple[int, int]) -> Pa
 def _label_check(problem: VolumeProblem, path: Path) -> Callable[[Array, float], bool]:
     """Return a function that tests whether a partition with a smaller cut is permitted."""
     contradicted = problem.disagreeing(problem.members(path.codes))
+    # The only label of a class is all that tells it from others, so it must not be contradicted.
+    if np.bincount(problem.codes, minlength=problem.n_classes).min() > 1:
+        contradicted = max(contradicted, AT_BOUNDARIES)
     tolerated = max(contradicted, int(_CONTRADICTED * len(problem.index)))
 
     def permitted(codes: Array, cut: float) -> bool:
