@@ -12,7 +12,6 @@ import pytest
 from lapwing.solvers.base import Result, Solver, Status, join_columns
 from lapwing.solvers.embedded.methods import EMBEDDED_METHODS
 from lapwing.solvers.low_density.methods import METHODS
-from lapwing.solvers.manifold.dual import REDUCED
 from lapwing.solvers.manifold.registry import SOLVERS
 
 # From the worst: a fit that a callback stopped says nothing of the rest.
@@ -56,7 +55,7 @@ def test_registry_keys_are_the_names_of_solvers(registry: dict[str, Solver[Any]]
 
 
 def test_all_solvers_are_one_record() -> None:
-    families = (SOLVERS.values(), METHODS.values(), EMBEDDED_METHODS.values(), REDUCED)
+    families = (SOLVERS.values(), METHODS.values(), EMBEDDED_METHODS.values())
     for solver in (one for family in families for one in family):
         assert isinstance(solver, Solver)
         assert solver.name

@@ -1,26 +1,17 @@
-"""Dual solver: solve the reduced problem by the first solver in `REDUCED` for the loss.
-
-A solver for a particular loss is one entry in `REDUCED`; other losses are solved by a general
-solver for their kind. Entries test for the exact class of the loss, as a subclass may have changed
-anything.
-"""
+"""Dual solver: a reduced problem in l unknowns, solved by the solver in `REDUCED` for its loss."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import TypeAlias
 
 from lapwing.losses.base import Loss
 from lapwing.losses.labeled import EpsilonInsensitive, Hinge, Squared
 from lapwing.objectives.manifold import Objective, State
-from lapwing.solvers.base import Solver, Status
+from lapwing.solvers.base import Status
 from lapwing.solvers.manifold.deformed import DeformedKernel
-from lapwing.solvers.manifold.kinks import (
-    multipliers,
-    newton_in_coordinates,
-    solve_hinge,
-    solve_tube,
-)
+from lapwing.solvers.manifold.kinks import libsvm, multipliers, newton_in_coordinates
 from lapwing.solvers.manifold.newton import closed_form, newton
 from lapwing.solvers.manifold.settings import (
     DEFAULTS,
@@ -29,37 +20,24 @@ from lapwing.solvers.manifold.settings import (
     exact_result,
 )
 
+ReducedSolver: TypeAlias = Callable[[Objective, ManifoldSettings], ManifoldResult]
 
-@dataclass(frozen=True, kw_only=True)
-class ReducedSolver(Solver[Callable[[Objective, ManifoldSettings], ManifoldResult]]):
-    """Solver of reduced problems.
-
-    Attributes
-    ----------
-    takes : callable (loss) -> bool
-        Whether it supports a loss.
-    """
-
-    takes: Callable[[Loss], bool]
-
-
-REDUCED = [
-    ReducedSolver(solve_hinge, "libsvm, hinge", takes=lambda loss: type(loss) is Hinge),
-    ReducedSolver(solve_tube, "libsvm, tube", takes=lambda loss: type(loss) is EpsilonInsensitive),
-    ReducedSolver(closed_form, "closed form", takes=lambda loss: type(loss) is Squared),
-    ReducedSolver(newton, "newton", takes=lambda loss: loss.kind.differentiable),
-    ReducedSolver(multipliers, "multipliers", takes=lambda loss: True),
-]
+# A solver for a particular loss is one line here; other losses are solved by a general solver.
+REDUCED: dict[type[Loss], ReducedSolver] = {
+    Hinge: libsvm,
+    EpsilonInsensitive: libsvm,
+    Squared: closed_form,
+}
 
 
 def reduced_solver(loss: Loss) -> ReducedSolver:
-    """Return the first solver that supports a loss."""
-    return next(solver for solver in REDUCED if solver.takes(loss))
+    """Return the solver for the exact class of a loss, as a subclass may have changed anything."""
+    return REDUCED.get(type(loss), newton if loss.kind.differentiable else multipliers)
 
 
 def solve_reduced(objective: Objective, settings: ManifoldSettings) -> ManifoldResult:
     """Solve a reduced problem by the solver for its loss."""
-    found = reduced_solver(objective.loss).solve(objective, settings)
+    found = reduced_solver(objective.loss)(objective, settings)
     unsettled = found.status in (Status.PRECISION, Status.MAX_ITER)
     if not (unsettled and objective.loss.kind.differentiable):
         return found

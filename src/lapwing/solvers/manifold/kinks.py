@@ -19,7 +19,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -100,7 +100,12 @@ def multipliers(objective: Objective, settings: ManifoldSettings) -> ManifoldRes
 
 
 def _column(objective: Objective, tol: float) -> tuple[_Certified, bool]:
-    """Solve a column; also return whether it stopped before the limit of rounds."""
+    """Solve a column; also return whether it stopped before the limit of rounds.
+
+    The rounds of `lapwing.solvers.low_density.cccp.minimize` share the loss and its penalties, but
+    not this loop: that objective need not be convex and has no duality gap, so they are inexact
+    descents that end by the gradient and the violation, and the last one is the result.
+    """
     shape = objective.targets.shape
     weights = np.broadcast_to(objective.weights[:, None], shape)
     first = _penalty(objective)
@@ -146,70 +151,26 @@ def _penalty(objective: Objective) -> float:
     return 1 / mean if mean > 0 else 1.0
 
 
-class _MachineDual(NamedTuple):
-    """Dual of a loss, and the scikit-learn estimator (libsvm) that solves it.
-
-    The dual variables of a column are bounded, |beta_i| <= w_i / 2 (with the sign of y for the
-    hinge); if |beta_i| is strictly between 0 and the bound, the score is at a kink of the loss.
-    """
-
-    machine: Callable[[float], Any]
-    kink: Callable[[Array, Array], Array]
-    kink_at_zero: bool = False  # if epsilon is 0, scores are at the kink for beta_i = 0 as well
-
-
-def solve_hinge(objective: Objective, settings: ManifoldSettings) -> ManifoldResult:
-    """Minimise with the hinge, one column after the other."""
-    return _solve_columns(
-        objective,
-        _MachineDual(
-            machine=lambda tol: SVC(C=_C, kernel="precomputed", tol=tol, max_iter=_MAX_STEPS),
-            kink=lambda y, beta: y,
-        ),
-        settings,
-    )
-
-
-def solve_tube(objective: Objective, settings: ManifoldSettings) -> ManifoldResult:
-    """Minimise with the epsilon-insensitive loss, one column after the other."""
-    epsilon = cast(EpsilonInsensitive, objective.loss).epsilon
-    return _solve_columns(
-        objective,
-        _MachineDual(
-            machine=lambda tol: SVR(
-                C=_C, kernel="precomputed", epsilon=epsilon, tol=tol, max_iter=_MAX_STEPS
-            ),
-            kink=lambda y, beta: y - epsilon * np.sign(beta),
-            kink_at_zero=epsilon == 0,
-        ),
-        settings,
-    )
-
-
-def _solve_columns(
-    objective: Objective, dual: _MachineDual, settings: ManifoldSettings
-) -> ManifoldResult:
-    """Fit every column, and select its solution by the duality gap."""
+def libsvm(objective: Objective, settings: ManifoldSettings) -> ManifoldResult:
+    """Minimise with the hinge or the epsilon-insensitive loss; see `multipliers`."""
     T = objective.space.gram()[np.ix_(objective.index, objective.index)]
-    return _by_columns(objective, settings, partial(_by_machine, dual, T, settings.tol))
+    return _by_columns(objective, settings, partial(_by_libsvm, T, settings.tol))
 
 
-def _by_machine(
-    dual: _MachineDual, T: Array, tol: float, column: Objective
-) -> tuple[_Certified, bool]:
+def _by_libsvm(T: Array, tol: float, column: Objective) -> tuple[_Certified, bool]:
     """Solve a column by libsvm, or by multipliers where that stops far from the optimum."""
-    y = column.targets[:, 0]
 
     def certified(beta: Array, intercept: float) -> _Certified:
-        kinks = dual.kink(y, beta)[:, None]
+        kinks = _kinks(column, beta)[:, None]
         return _certified(column, beta[:, None], np.array([intercept]), kinks)
 
-    rough, b, finished = _fit(column, dual.machine(tol), T, y)
+    options = {"C": _C, "kernel": "precomputed", "tol": tol, "max_iter": _MAX_STEPS}
+    loss = column.loss
+    tube = isinstance(loss, EpsilonInsensitive)
+    machine = SVR(epsilon=loss.epsilon, **options) if tube else SVC(**options)
+    rough, b, finished = _fit(column, machine, T)
     # libsvm's tolerance is not a duality gap, and the polished solution is not always better.
-    found = [
-        certified(rough, b),
-        *(certified(*one) for one in _polished(column, dual, T, y, rough)),
-    ]
+    found = [certified(rough, b), *(certified(*one) for one in _polished(column, T, rough))]
     if not min(one.gap for one in found) <= tol:
         # With a large bound the matrix of libsvm is numerically singular, and it stops far from
         # the optimum or not at all.
@@ -218,9 +179,15 @@ def _by_machine(
     return min(found, key=lambda one: one.gap), finished
 
 
-def _fit(objective: Objective, machine: Any, T: Array, y: Array) -> tuple[Array, float, bool]:
+def _kinks(column: Objective, beta: Array) -> Array:
+    """Return the kinks of the losses, at which scores are if |beta| is between 0 and its bound."""
+    y, loss = column.targets[:, 0], column.loss
+    return y - loss.epsilon * np.sign(beta) if isinstance(loss, EpsilonInsensitive) else y
+
+
+def _fit(objective: Objective, machine: Any, T: Array) -> tuple[Array, float, bool]:
     """Fit by libsvm; return the dual variables, the bias, and whether it converged."""
-    n, weights = len(T), objective.weights
+    n, y, weights = len(T), objective.targets[:, 0], objective.weights
     if not objective.fit_intercept:
         T = np.block([[T, -T], [-T, T]])
         y, weights = np.concatenate([y, -y]), np.concatenate([weights, weights]) / 2
@@ -235,9 +202,7 @@ def _fit(objective: Objective, machine: Any, T: Array, y: Array) -> tuple[Array,
     return coef[:n] - coef[n:], 0.0, finished
 
 
-def _polished(
-    objective: Objective, dual: _MachineDual, T: Array, y: Array, beta: Array
-) -> list[tuple[Array, float]]:
+def _polished(objective: Objective, T: Array, beta: Array) -> list[tuple[Array, float]]:
     """Solve exactly on libsvm's active set; an empty list if that is not optimal.
 
     libsvm stops at a tolerance, so its last digits depend on the order of the points. With the
@@ -246,14 +211,16 @@ def _polished(
     """
     bound = _C * objective.weights
     size = np.abs(beta)
+    # Without a tube scores are at the kink for beta = 0 as well.
+    kink_at_zero = objective.loss == EpsilonInsensitive(0.0)
     # With a large bound all coefficients may be far below it.
-    least = -1.0 if dual.kink_at_zero else _EDGE * np.minimum(bound, size.max())
+    least = -1.0 if kink_at_zero else _EDGE * np.minimum(bound, size.max())
     free = (size > least) & (size < (1 - _EDGE) * bound)
     fixed = np.where(size >= (1 - _EDGE) * bound, np.sign(beta) * bound, 0.0)
     n_free = int(free.sum())
     if not n_free:
         return []
-    right = (dual.kink(y, beta) - T @ fixed)[free]
+    right = (_kinks(objective, beta) - T @ fixed)[free]
     system = T[np.ix_(free, free)]
     if objective.fit_intercept:
         ones = np.ones((n_free, 1))
@@ -262,7 +229,7 @@ def _polished(
     solution = np.linalg.lstsq(system, right, rcond=None)[0]
     exact = fixed.copy()
     exact[free] = solution[:n_free]
-    same_sign = dual.kink_at_zero or (exact * beta >= 0).all()
+    same_sign = kink_at_zero or (exact * beta >= 0).all()
     # A coefficient at its bound may exceed it by the rounding errors of the system.
     if not (same_sign and (np.abs(exact) <= bound * (1 + 1e-9)).all()):
         return []
