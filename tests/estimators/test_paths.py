@@ -33,7 +33,7 @@ from lapwing.exceptions import (
 )
 from lapwing.graphs.registry import default_graphs
 from lapwing.kernels import Kernel
-from lapwing.solvers.embedded.path import SpectralPath
+from lapwing.solvers.embedded.posterior import SpectralPath
 from lapwing.solvers.embedded.systems import DenseSystem, FeatureSystem
 from lapwing.solvers.manifold import path as solver
 from tests.helpers.answers import coded_targets, labeled_rows, scores

@@ -41,7 +41,7 @@ from lapwing.graphs import build_laplacian, default_graph, smallest_eigenpairs
 from lapwing.graphs.design import cover, design_of, most_informative, spectral_prior
 from lapwing.model_selection import leave_one_out, sure_rows
 from lapwing.problem import value_order
-from lapwing.solvers.design import reduce_variance
+from lapwing.solvers.posterior import reduce_variance
 from tests.helpers.data import first_labels, labeled_clusters, labeled_curve
 
 EXAMPLES: dict[str, Any] = {

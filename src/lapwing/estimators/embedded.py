@@ -50,7 +50,7 @@ from lapwing.kernels import Kernel
 from lapwing.losses import Loss
 from lapwing.objectives.embedded import EmbeddedObjective, Units, limited_weights
 from lapwing.problem import Problem
-from lapwing.solvers.base import Covariance, Posterior, Settings, Status
+from lapwing.solvers.base import Settings, Status
 from lapwing.solvers.embedded.methods import (
     COPIES,
     EMBEDDED_METHODS,
@@ -58,14 +58,15 @@ from lapwing.solvers.embedded.methods import (
     EmbeddedMethod,
     require_matrices,
 )
-from lapwing.solvers.embedded.posterior import covariance, left_out_coefficients, posterior
-from lapwing.solvers.embedded.systems import (
-    EmbeddedResult,
-    FeatureSide,
-    in_units,
+from lapwing.solvers.embedded.posterior import (
+    covariance,
+    left_out_coefficients,
     left_out_values,
+    posterior,
 )
+from lapwing.solvers.embedded.systems import EmbeddedResult, FeatureSide, in_units
 from lapwing.solvers.embedded.tube import column_threads
+from lapwing.solvers.posterior import Covariance, Posterior
 from lapwing.solvers.ridge import FunctionRegression
 from lapwing.spaces.base import Space
 from lapwing.spaces.full import FullKernelSpace

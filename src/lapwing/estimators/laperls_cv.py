@@ -31,7 +31,7 @@ from lapwing.estimators.path import (
 from lapwing.estimators.prepared import Prepared, Stages, Targets, Tick, WantedGraph
 from lapwing.graphs import Eigenpairs, GraphRecipe, Laplacian
 from lapwing.problem import Problem
-from lapwing.solvers.embedded.path import SpectralPath
+from lapwing.solvers.embedded.posterior import SpectralPath
 from lapwing.solvers.ridge import Observations
 from lapwing.spaces.base import Space
 from lapwing.spaces.full import ComputedKernel, FullKernelSpace

@@ -53,8 +53,7 @@ from lapwing.losses.base import Loss
 from lapwing.losses.labeled import Squared
 from lapwing.objectives.manifold import Objective, State
 from lapwing.problem import Problem
-from lapwing.solvers.base import Covariance, Posterior
-from lapwing.solvers.manifold.deformed import DeformedKernel, Representers
+from lapwing.solvers.manifold.deformed import DeformedKernel, Representers, covariance, posterior
 from lapwing.solvers.manifold.dual import dual, solve_reduced
 from lapwing.solvers.manifold.leave_one_out import (
     left_out_values,
@@ -63,9 +62,9 @@ from lapwing.solvers.manifold.leave_one_out import (
 )
 from lapwing.solvers.manifold.newton import newton
 from lapwing.solvers.manifold.pcg import pcg
-from lapwing.solvers.manifold.posterior import covariance, posterior
 from lapwing.solvers.manifold.registry import SOLVERS
 from lapwing.solvers.manifold.settings import ManifoldResult, ManifoldSettings
+from lapwing.solvers.posterior import Covariance, Posterior
 from lapwing.spaces.base import Space
 from lapwing.spaces.full import FullKernelSpace
 from lapwing.spaces.functions import FittedFunction

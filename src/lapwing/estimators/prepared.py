@@ -23,7 +23,7 @@ from lapwing.classes.decoding import predict_codes
 from lapwing.exceptions import LapwingWarning
 from lapwing.graphs import AffinityGraph, Eigenpairs, GraphRecipe
 from lapwing.problem import Problem, check_weights
-from lapwing.solvers.base import Covariance, Posterior
+from lapwing.solvers.posterior import Covariance, Posterior
 from lapwing.spaces.functions import FittedFunction
 
 # Files up to this size, about that of a block, are read into memory once.

@@ -29,7 +29,7 @@ from lapwing.estimators.template import SemiSupervisedEstimator
 from lapwing.graphs.design import design_of, most_informative
 from lapwing.linalg import column_dot
 from lapwing.problem import value_order
-from lapwing.solvers.design import reduce_variance
+from lapwing.solvers.posterior import reduce_variance
 
 _MOST_CANDIDATES = 1000  # rows; with more, the choice takes longer than the fit
 

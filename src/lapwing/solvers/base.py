@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from threading import Lock
-from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar
+from typing import Any, Generic, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -169,36 +169,6 @@ class Solver(Generic[F]):
 def registry(*solvers: Named) -> dict[str, Named]:
     """Return a dict of solvers by name."""
     return {solver.name: solver for solver in solvers}
-
-
-class Posterior(NamedTuple):
-    r"""Posterior variances, at some points, of the Gaussian process of a fit.
-
-    Attributes
-    ----------
-    variance : ndarray of shape (q,)
-        Variances of the values of f.
-    noise_variance : float
-        :math:`\sigma^2`, the variance of a target of weight 1.
-    """
-
-    variance: Array
-    noise_variance: float
-
-
-class Covariance(NamedTuple):
-    r"""Posterior covariance of the values on the points of a fit, in units of :math:`\sigma^2`.
-
-    Attributes
-    ----------
-    values : ndarray of shape (n, q)
-        Covariance of all n points with q of them.
-    noise_variance : float
-        Variance of a target of weight 1, in the same units.
-    """
-
-    values: Array
-    noise_variance: float
 
 
 # Relative gradient below which the solution of an exact solver counts as converged: the objective

@@ -10,11 +10,8 @@ import pytest
 
 from lapwing.objectives.embedded import GraphSide, graph_side, spectral_side
 from lapwing.solvers.base import Status
-from lapwing.solvers.embedded.systems import (
-    DenseSystem,
-    FeatureSystem,
-    left_out_values,
-)
+from lapwing.solvers.embedded.posterior import left_out_values
+from lapwing.solvers.embedded.systems import DenseSystem, FeatureSystem
 from lapwing.spaces.linear import LinearSpace
 from tests.helpers.problems import affinity, laplacian
 

@@ -1,4 +1,4 @@
-r"""Posterior variances and leave-one-out fits of LapERLS, as a Gaussian process.
+r"""LapERLS as a Gaussian process: posterior variances, and leave-one-out of one fit and of grids.
 
 The objective is :math:`-\sigma^2` times the logarithm of a density of the function f and the
 virtual labels g = basis z: a joint normal prior, and normal errors of variance
@@ -6,18 +6,34 @@ virtual labels g = basis z: a joint normal prior, and normal errors of variance
 f eliminated (`KernelSide`), z given the targets has the covariance :math:`\sigma^2 (H + S)^{-1}`,
 and f(x) given z has the mean a'z. The variance of f(x) is the sum of the variances of a'z and of
 f(x) given z.
+
+With f and b eliminated the virtual labels are ridge regression on the labels,
+
+.. math:: \tfrac12 z^T P z + \tfrac{\lambda}{2} \sum_i w_i (y_i - v_i^T z)^2, \qquad
+          P = H + \mu\, \mathrm{diag}(\sigma^p),
+
+v_i the rows of the eigenvectors V at the labels. H does not depend on mu, lambda and p, and for the
+first r eigenvectors it is the leading block. On a grid (`SpectralPath`) one elimination is
+therefore needed for each kernel width and C, one matrix of order r for each setting of mu, r and p,
+and one eigendecomposition of V_l P^-1 V_l', of order l, for all lambda.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
 import numpy as np
 
 from lapwing._arrays import Array
-from lapwing.linalg import FREE_CONSTANT, column_dot, spd_halves
-from lapwing.objectives.embedded import GraphSide
-from lapwing.solvers.base import Covariance, Posterior
+from lapwing.linalg import FREE_CONSTANT, Solve, column_dot, spd_factor, spd_halves
+from lapwing.objectives.embedded import GraphSide, limited_weights
 from lapwing.solvers.embedded.systems import KernelSide
 from lapwing.solvers.penalized import ALONE
+from lapwing.solvers.posterior import Covariance, Posterior
+from lapwing.solvers.ridge import Observations, ridge_path
+
+_LARGEST_LEVERAGE = 0.99  # larger ones lose more than two digits in the closed form
 
 
 def posterior(kernel: KernelSide, side: GraphSide, rows: Array, given_labels: Array) -> Posterior:
@@ -69,6 +85,39 @@ def _constant_is_free(kernel: KernelSide, side: GraphSide) -> bool:
     return bool(cost <= FREE_CONSTANT * np.trace(H) / r * column_dot(ones, ones)[0])
 
 
+class LeftOutLabels(NamedTuple):
+    """Left-out virtual labels of the observations."""
+
+    values: Array  # (l, c)
+    reliable: Array  # (l,) bool: whether digits are left
+
+
+class _Leverages(NamedTuple):
+    """Solution with the leverages of the observations."""
+
+    coef: Array  # z (r, c)
+    halves: Array  # (r, l): columns B u_i sqrt(Lambda_i) with (H + S)^-1 = B'B
+    leverage: Array  # h_i = Lambda_i u_i'(H + S)^-1 u_i
+    backward: Solve  # B'
+
+    @classmethod
+    def of(cls, kernel: KernelSide, side: GraphSide) -> _Leverages:
+        forward, backward = spd_halves(kernel.system(side))
+        halves = forward(side.rows(side.index).T * np.sqrt(side.weights))
+        coef = backward(forward(side.pull))
+        return cls(coef, halves, column_dot(halves, halves), backward)
+
+
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")  # such values are not `reliable`
+def left_out_values(kernel: KernelSide, side: GraphSide) -> LeftOutLabels:
+    """Compute left-out virtual labels of all observations, in O(l r^2 + r^3)."""
+    z, _, leverage, _ = _Leverages.of(kernel, side)
+    reliable = leverage <= _LARGEST_LEVERAGE
+    ratio = np.where(reliable, leverage / (1 - leverage), 0.0)
+    values = side.values_at(side.index, z) - ratio[:, None] * side.misfit(z)
+    return LeftOutLabels(values, reliable)
+
+
 def left_out_coefficients(kernel: KernelSide, side: GraphSide) -> Array:
     r"""Compute left-out coefficients z (r, l) of the virtual labels, by one factorisation.
 
@@ -82,9 +131,82 @@ def left_out_coefficients(kernel: KernelSide, side: GraphSide) -> Array:
     side : GraphSide
         With one column of targets.
     """
-    forward, backward = spd_halves(kernel.system(side))
-    root = np.sqrt(side.weights)
-    half = forward(side.rows(side.index).T * root)
-    z, leverage = backward(forward(side.pull)), column_dot(half, half)
+    z, halves, leverage, backward = _Leverages.of(kernel, side)
     free = np.where(1 - leverage >= ALONE, 1 - leverage, np.nan)
-    return np.asarray(z - backward(half) * (root * side.misfit(z)[:, 0] / free))
+    return z - backward(halves) * (np.sqrt(side.weights) * side.misfit(z)[:, 0] / free)
+
+
+@dataclass(frozen=True, eq=False)
+class SpectralPath:
+    """Kernel side for one kernel width and C, on the eigenvectors of one graph.
+
+    Attributes
+    ----------
+    curvature : ndarray of shape (r, r)
+        H.
+    eigenvalues : ndarray of shape (r,)
+        sigma, ascending.
+    rows : ndarray of shape (l, r)
+        V at the observations.
+    constants : ndarray of shape (r,)
+        V'1.
+    C : float
+    observations : Observations
+    """
+
+    curvature: Array
+    eigenvalues: Array
+    rows: Array
+    constants: Array
+    C: float
+    observations: Observations
+
+    def left_out(self, n_eigenvectors: int, power: int, mu: float, lams: Array) -> Array:
+        """Compute the virtual label of each observation by the fit without it.
+
+        Parameters
+        ----------
+        n_eigenvectors : int
+        power : int
+        mu : float
+        lams : ndarray of shape (a,)
+
+        Returns
+        -------
+        ndarray of shape (a, l, c)
+            NaN if not wanted, or if the problem has no solution.
+        """
+        observations, l = self.observations, len(self.rows)
+        T, free = self._kernel(n_eigenvectors, power, mu)
+        values = np.full((len(lams), *observations.targets.shape), np.nan)
+        if not np.isfinite(T).all():
+            return values
+        # Rows of T are observations, not points: a point may have several.
+        weights = observations.weights
+        each = replace(observations, index=np.arange(l))
+        limited = [limited_weights(lam, weights, self.C, mu) for lam in lams.tolist()]
+        plain = np.array([(w == lam * weights).all() for lam, w in zip(lams, limited, strict=True)])
+        if plain.any():
+            values[plain] = _left_out(T, 1 / lams[plain], each, free)
+        for a in np.flatnonzero(~plain).tolist():
+            cut_off = replace(each, weights=limited[a])
+            values[a] = _left_out(T, np.ones(1), cut_off, free)[0]
+        return np.where(observations.wanted[:, None], values, np.nan)
+
+    def _kernel(self, r: int, power: int, mu: float) -> tuple[Array, bool]:
+        """Compute V_l P^-1 V_l' (l, l), and return whether constants are free."""
+        P = np.array(self.curvature[:r, :r], dtype=np.float64, order="F")
+        P.flat[:: r + 1] += mu * np.maximum(self.eigenvalues[:r], 0.0) ** power
+        c, size = self.constants[:r], float(np.trace(P)) / r
+        free = bool(c @ P @ c <= FREE_CONSTANT * size * (c @ c))
+        if free:
+            # If constants are free, any weight of them gives the same result (P c = 0 only if V c
+            # is constant).
+            P += np.outer(c, c) * (size / (c @ c))
+        rows = self.rows[:, :r]
+        T = rows @ spd_factor(P)(rows.T)
+        return (T + T.T) / 2, free
+
+
+def _left_out(T: Array, gammas: Array, observations: Observations, free: bool) -> Array:
+    return ridge_path(T, gammas, observations, bias=free, constant=free).left_out

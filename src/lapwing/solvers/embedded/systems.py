@@ -30,8 +30,6 @@ from lapwing.solvers.ridge import FunctionRegression
 from lapwing.spaces.base import Space
 from lapwing.spaces.block_operator import Sums
 
-_LARGEST_LEVERAGE = 0.99  # larger ones lose more than two digits in the closed form
-
 
 class EmbeddedState(NamedTuple):
     """Function and virtual labels of all columns."""
@@ -499,22 +497,3 @@ def graph_least_squares(
     smooth = np.maximum(column_dot(g, objective.smoothness(g)), 0)
     value = (column_dot(w, w) + loss + weights @ misfit**2 + smooth) / 2
     return Result(EmbeddedState(w, b, g), value, optimality, n_iter, status)
-
-
-class LeftOutLabels(NamedTuple):
-    """Left-out virtual labels of the observations."""
-
-    values: Array  # (l, c)
-    reliable: Array  # (l,) bool: whether digits are left
-
-
-@np.errstate(over="ignore", invalid="ignore", divide="ignore")  # such values are not `reliable`
-def left_out_values(kernel: KernelSide, side: GraphSide) -> LeftOutLabels:
-    """Compute left-out virtual labels of all observations, in O(l r^2 + r^3)."""
-    forward, backward = spd_halves(kernel.system(side))
-    g = side.values_at(side.index, backward(forward(side.pull)))
-    half = forward(side.rows(side.index).T * np.sqrt(side.weights))
-    leverage = column_dot(half, half)
-    reliable = leverage <= _LARGEST_LEVERAGE
-    ratio = np.where(reliable, leverage / (1 - leverage), 0.0)
-    return LeftOutLabels(g - ratio[:, None] * (side.targets - g), reliable)

@@ -1,4 +1,4 @@
-r"""Greedy choice of the points whose targets reduce the posterior variance most.
+r"""Posterior variances of a fit, and greedy choice of the points to label by them.
 
 A target at point i with noise of variance :math:`s^2` reduces the sum of the posterior variances of
 all points by :math:`\|C_{\cdot i}\|^2 / (C_{ii} + s^2)`, where C is their covariance (D. Cohn,
@@ -9,12 +9,44 @@ updated before the target is known, and the points of a batch are not redundant.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from lapwing._arrays import Array
 from lapwing.linalg import column_dot
 
 _ROUNDING = 1e-9  # relative: smaller differences between gains are rounding errors
+
+
+class Posterior(NamedTuple):
+    r"""Posterior variances, at some points, of the Gaussian process of a fit.
+
+    Attributes
+    ----------
+    variance : ndarray of shape (q,)
+        Variances of the values of f.
+    noise_variance : float
+        :math:`\sigma^2`, the variance of a target of weight 1.
+    """
+
+    variance: Array
+    noise_variance: float
+
+
+class Covariance(NamedTuple):
+    r"""Posterior covariance of the values on the points of a fit, in units of :math:`\sigma^2`.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n, q)
+        Covariance of all n points with q of them.
+    noise_variance : float
+        Variance of a target of weight 1, in the same units.
+    """
+
+    values: Array
+    noise_variance: float
 
 
 def reduce_variance(
