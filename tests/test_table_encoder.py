@@ -23,8 +23,8 @@ from lapwing import (
     TableEncoder,
     table_encoder,
 )
-from lapwing._tables.options import ReadOptions
 from lapwing._tables.preprocessing import preprocess
+from lapwing._tables.roles import ReadOptions
 from lapwing._tables.tables import read_table
 from lapwing.exceptions import LapwingWarning
 from lapwing.models import ModelFileError, files, load_model, save_model

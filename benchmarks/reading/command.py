@@ -134,7 +134,7 @@ def read(path: Path) -> dict[str, Any]:
     """Read the table in this process, and return time and memory."""
     import polars  # noqa: F401 - its memory is not counted as that of the table
 
-    from lapwing._tables.options import ReadOptions
+    from lapwing._tables.roles import ReadOptions
     from lapwing._tables.tables import read_table
 
     before = resident_bytes("VmRSS")

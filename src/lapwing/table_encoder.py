@@ -16,13 +16,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from lapwing._parameters import parameters
 from lapwing._rows import PointData, PointsLike
-from lapwing._tables.assembly import encode, encode_again
-from lapwing._tables.checks import feature_errors, warn_of_bad_cells
-from lapwing._tables.columns import RawTable, Selection, tidy_names
+from lapwing._tables.assembly import encode, encode_again, feature_errors, warn_of_bad_cells
+from lapwing._tables.columns import RawTable
 from lapwing._tables.embedding import Embedder, find_encoder
 from lapwing._tables.encoders import EncodedReading, Features, describe_reading, reading_from
 from lapwing._tables.frames import cells_of_frame
-from lapwing._tables.options import ReadOptions
 from lapwing._tables.preprocessing import (
     IMPUTES,
     OVERFLOW,
@@ -31,6 +29,7 @@ from lapwing._tables.preprocessing import (
     preprocess,
     warn_of_new_values,
 )
+from lapwing._tables.roles import ColumnRoles, ReadOptions, Selection, tidy_names
 from lapwing._tables.words import join_messages
 from lapwing._words import guess, quoted
 
@@ -189,7 +188,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 decimal=self.decimal,
                 dates=self.dates,
             )
-            raw = RawTable(n, used, source="X")
+            raw = RawTable(n, ColumnRoles(), used, source="X")
             features = encode(raw, Selection.of(options), X)
             _refuse(features, raw, missing=self.impute != "none", new=False)
             # New rows may have missing numbers in columns without any here.
@@ -246,7 +245,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             raise ValueError(f"X has no column {quoted(missing)}, which the fit had.{here}")
         used = {one.column: cells[one.column] for one in readings}
         n = next((column.numbers.size for column in cells.values()), 0)
-        raw = RawTable(n, used, source="X")
+        raw = RawTable(n, ColumnRoles(), used, source="X")
         read = encode_again(raw, readings, ReadOptions(), X)
         try:
             _refuse(read, raw, missing=self._impute != "none", new=True)

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 import xlsxwriter
 
 from lapwing._tables import tables
-from lapwing._tables.options import ReadOptions
+from lapwing._tables.roles import ReadOptions
 from lapwing._tables.tables import Fitted, Table
 
 

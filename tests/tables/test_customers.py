@@ -17,7 +17,7 @@ import pytest
 from lapwing._app.inspection import inspect
 from lapwing._app.requests import InfoRequest
 from lapwing._tables.assembly import summary_lines
-from lapwing._tables.options import ReadOptions
+from lapwing._tables.roles import ReadOptions
 from lapwing._tables.tables import Table, read_points, read_table
 from lapwing.exceptions import LapwingWarning
 from tests.helpers.customers import HEADER, LABEL, TRUTH, N, write_csv, write_ods, write_xlsx

@@ -14,7 +14,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from lapwing._tables.options import Dialect, ReadOptions
+from lapwing._tables.columns import Dialect
+from lapwing._tables.roles import ReadOptions
 from lapwing._tables.tables import Table, read_points
 from tests.helpers.reading import fitted, read, read_strictly, rows, write, write_book
 

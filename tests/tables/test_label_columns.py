@@ -112,6 +112,8 @@ def test_labels_of_two_files_are_coded_together(tmp_path: Path) -> None:
     [
         (["a", "b", "", "NA"], ["a", "b", "NaN", "NA"], {}, ["a", "b", "", ""]),
         (["1", "2", "", ""], ["1.0", "2", "NA", "2.0"], {}, [1, 2, -1, 2]),
+        # A true class that is the usual marker of integers.
+        (["0", "1", "", ""], ["0", "1", "-1", ""], {}, [0, 1, -1, -2]),
         (["1", "x", "", ""], ["1.0", "x", "2.0", ""], {}, ["1", "x", "2.0", ""]),
         (["1.5", "2", "", ""], ["1.5", "2", "NA", "7"], {"regression": True}, [1.5, 2, np.nan, 7]),
         (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,20 +11,24 @@ import scipy.sparse as sp
 
 from lapwing._tables.assembly import encode
 from lapwing._tables.cells import as_text, cells_of_texts, numeric_cells
-from lapwing._tables.columns import RawTable, Selection, TextColumn, join_tables, typed_columns
+from lapwing._tables.columns import RawTable, TextColumn, join_tables, typed_columns
+from lapwing._tables.roles import ColumnRoles, Selection
+from lapwing._tables.tables import read_points
+from tests.helpers.reading import fitted, read, write
 
 X = np.array([[1.0, 0.0], [0.5, 2.0], [0.0, -3.0]])
 NAMES = ("a", "b")
-LABELS = TextColumn(as_text(["p", "", "q"]))
+ROLES = ColumnRoles((*NAMES, "y"), NAMES, ("y",), "y")
+TEXTS = {"y": TextColumn(as_text(["p", "", "q"]))}
 
 
 def of_cells(X: np.ndarray = X) -> RawTable:
     cells = {name: numeric_cells(column) for name, column in zip(NAMES, X.T, strict=True)}
-    return RawTable(len(X), cells, labels=LABELS)
+    return RawTable(len(X), ROLES, cells, TEXTS)
 
 
 def of_matrix(matrix: Any) -> RawTable:
-    return RawTable(3, matrix=matrix, matrix_names=NAMES, labels=LABELS)
+    return RawTable(3, ROLES, texts=TEXTS, matrix=matrix)
 
 
 TABLES = [of_cells(), of_matrix(X), of_matrix(sp.csr_array(X))]
@@ -31,7 +36,7 @@ TABLES = [of_cells(), of_matrix(X), of_matrix(sp.csr_array(X))]
 
 @pytest.mark.parametrize("raw", TABLES, ids=["cells", "dense", "sparse"])
 def test_columns_are_the_same_in_cells_and_matrices(raw: RawTable) -> None:
-    assert raw.names == NAMES
+    assert raw.roles.features == NAMES
     for j, name in enumerate(NAMES):
         assert raw.cells_at(name, np.array([2, 0])) == X[[2, 0], j].tolist()
     assert raw.cells_at("c", np.array([0])) is None
@@ -50,7 +55,7 @@ def test_rows_are_joined_in_order(first: RawTable, second: RawTable) -> None:
             join_tables([first, second], "t")
         return
     joined = join_tables([first, second], "t")
-    assert (joined.n, joined.names) == (6, NAMES)
+    assert (joined.n, joined.roles.features) == (6, NAMES)
     assert joined.labels is not None
     assert joined.labels.texts.tolist() == ["p", "", "q"] * 2
     rows = np.arange(6)
@@ -61,16 +66,17 @@ def test_rows_are_joined_in_order(first: RawTable, second: RawTable) -> None:
 def test_texts_and_other_columns_are_joined() -> None:
     first = RawTable(
         2,
+        ColumnRoles(),
         {"a": cells_of_texts(["1", "x"])},
-        others={"t": TextColumn(as_text(["1", "v"]), np.array([1.0, np.nan]))},
+        {"t": TextColumn(as_text(["1", "v"]), np.array([1.0, np.nan]))},
         remarks=("cut",),
         decimal=",",
     )
-    second = RawTable(1, {"a": cells_of_texts(["y"])}, remarks=("cut", "old"))
+    second = RawTable(1, ColumnRoles(), {"a": cells_of_texts(["y"])}, remarks=("cut", "old"))
     joined = join_tables([first, second], "t")
     assert joined.cells_at("a", np.arange(3)) == [1.0, "x", "y"]
-    assert joined.others["t"].texts.tolist() == ["1", "v", ""]
-    np.testing.assert_array_equal(joined.others["t"].numbers_or_nan, [1.0, np.nan, np.nan])
+    assert joined.texts["t"].texts.tolist() == ["1", "v", ""]
+    np.testing.assert_array_equal(joined.texts["t"].numbers_or_nan, [1.0, np.nan, np.nan])
     assert joined.remarks == ("cut", "old")
     assert joined.decimal == ""
     alone = join_tables([first], "t")
@@ -87,3 +93,12 @@ def test_other_columns_are_typed_for_formats_with_numbers() -> None:
     found = typed_columns(exact, ",")
     assert (found["a"].tolist(), found["b"].tolist()) == ([1, "", "007"], ["1,5", "", "2"])
     assert isinstance(found["a"][0], int)
+
+
+def test_new_rows_without_the_column_of_the_ids(tmp_path: Path) -> None:
+    table = read(write(tmp_path / "t.csv", "k,x,y\na,1,p\nb,3,q\nc,2,\n"), id="k")
+    paths = [write(tmp_path / f"{names}.csv", f"{names}\n{cells}\n")
+             for names, cells in (("k,x", "d,1"), ("x", "2"))]  # fmt: skip
+    for files in (paths, paths[::-1]):
+        with pytest.raises(ValueError, match="id column 'k' is empty in 1 row"):
+            read_points(files, fitted(table))

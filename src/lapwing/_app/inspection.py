@@ -19,25 +19,31 @@ from lapwing._app.reading import load_encoder
 from lapwing._app.requests import InfoRequest
 from lapwing._arrays import is_sparse
 from lapwing._host.memory import available_memory, format_bytes
-from lapwing._tables.assembly import describe_notes, encode, summary_lines
-from lapwing._tables.cells import Cells
-from lapwing._tables.checks import (
+from lapwing._tables.assembly import (
     check_ids,
+    describe_notes,
+    encode,
     infinite_cells,
     missing_cells,
-    warn_of_quantities,
-    words_in_most_rows,
+    summary_lines,
 )
-from lapwing._tables.coding import hold_fractions, mark_unlabeled, numbers_of
-from lapwing._tables.columns import RawTable, Selection, TextColumn
+from lapwing._tables.cells import Cells
+from lapwing._tables.columns import RawTable
 from lapwing._tables.embedding import Embedder, Encoder
 from lapwing._tables.encoders import CATEGORICAL, ENCODED, NUMERIC, TEXT, ColumnNote, Features
 from lapwing._tables.frames import join_columns
 from lapwing._tables.inference import MAX_VALUES, missing_words
-from lapwing._tables.matrices import read_labels
+from lapwing._tables.labels import (
+    LabelColumn,
+    hold_fractions,
+    mark_unlabeled,
+    numbers_of,
+    warn_of_quantities,
+    words_in_most_rows,
+)
 from lapwing._tables.preprocessing import Preprocessed, check_weights, preprocess, scaling
 from lapwing._tables.reading import read_raw
-from lapwing._tables.tables import complete_labels
+from lapwing._tables.roles import Selection
 from lapwing.graphs import KNNGraph
 from lapwing.graphs.registry import default_metric
 
@@ -78,10 +84,10 @@ def inspect(request: InfoRequest) -> dict[str, Any]:
     """
     encoder = load_encoder(request)
     selection = Selection.of(request.read_options)
-    raw = _read(request, selection)
+    raw, written = _read(request, selection)
     features = encode(raw, selection)
-    likely = _suggest_label(raw.cells) if raw.labels is None else None
-    labels = None if raw.labels is None else raw.labels.texts
+    likely = _suggest_label(raw.cells) if written is None else None
+    labels = None if written is None else written.column.texts
     given = labels
     if likely is not None:
         cells = raw.cells[likely].spelled("")
@@ -101,7 +107,9 @@ def inspect(request: InfoRequest) -> dict[str, Any]:
         "encoded": encoded,
         "encoding": sample.encoding,
         "columns": describe_notes(features.notes),
-        "summary": summary_lines(features.notes, raw.remarks),
+        "summary": summary_lines(
+            features.notes, (*raw.remarks, *(() if written is None else written.remarks))
+        ),
         "errors": [*features.errors, *sample.errors],
         "missing": {name: count for name, (count, _) in missing_cells(features).items()},
         "imputed": imputed,
@@ -113,7 +121,7 @@ def inspect(request: InfoRequest) -> dict[str, Any]:
         "graph": None if encoded else _graph(prepared, labels, sample.rows, request.n_neighbors),
         "forecast": _forecasts(
             _size_of(features, sample, labels, raw.n),
-            _targets(raw.labels, markers, features.decimal),
+            _targets(written, markers, features.decimal),
         ),
         "suggested_label": likely,
         "command": request.fit_command(
@@ -122,21 +130,17 @@ def inspect(request: InfoRequest) -> dict[str, Any]:
     }
 
 
-def _read(request: InfoRequest, selection: Selection) -> RawTable:
-    """Read the files, with the labels of all of them and blanks where there is none."""
+def _read(request: InfoRequest, selection: Selection) -> tuple[RawTable, LabelColumn | None]:
+    """Read the files and their labels; None without a label column and a file of labels."""
     raw = read_raw(request.data, selection)
     if not raw.n:
         raise ValueError(f"{request.source} has no rows.")
-    if request.labels_file is not None:
-        labels, marker = read_labels(request.labels_file, raw.n)
-        raw = replace(raw, labels=labels, default_marker=marker)
-    ids = check_ids(raw, request.id)
-    if raw.labels is not None:
-        raw = complete_labels(raw, request.read_options, ids)
-        assert raw.labels is not None
-        texts = raw.labels.texts
-        warn_of_quantities(texts[texts != ""], f"{request.source}: the label column")
-    return raw
+    check_ids(raw)
+    if raw.labels is None and request.labels_file is None:
+        return raw, None
+    written = LabelColumn.of(raw, selection)
+    warn_of_quantities(written.given, f"{request.source}: the label column")
+    return raw, written
 
 
 @dataclass(frozen=True)
@@ -287,13 +291,13 @@ def _encoding(
     return found, {"name": encoder.name, "width": width, "seconds": seconds, "time": time}
 
 
-def _targets(labels: TextColumn | None, markers: Mapping[str, int], decimal: str) -> set[bool]:
+def _targets(labels: LabelColumn | None, markers: Mapping[str, int], decimal: str) -> set[bool]:
     """Return whether the labels can be numbers (True), classes (False), or both."""
     if labels is None or markers:
         return {True, False}
-    if hold_fractions(labels.texts, decimal):
+    if hold_fractions(labels.column.texts, decimal):
         return {True}
-    _, not_a_number = numbers_of(labels, decimal)
+    _, not_a_number = numbers_of(labels.column, decimal)
     return {False} if not_a_number is not None else {True, False}
 
 

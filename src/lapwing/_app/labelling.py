@@ -41,9 +41,10 @@ from lapwing._report.page import Report, collect
 from lapwing._report.record import FitRecord
 from lapwing._report.words import words_of
 from lapwing._tables.cells import as_text
-from lapwing._tables.coding import LabelColumn
-from lapwing._tables.columns import SUGGESTED, Keys, TextColumn, split_names
+from lapwing._tables.columns import SUGGESTED, Keys, TextColumn
+from lapwing._tables.labels import LabelColumn
 from lapwing._tables.predictions import write_columns
+from lapwing._tables.roles import split_names
 from lapwing._tables.tables import Table
 from lapwing._words import quoted
 from lapwing.classes.markers import read_column, unlabeled_among
@@ -457,7 +458,7 @@ def labeled(session: Session) -> Table:
     ValueError
         If there are none of two classes.
     """
-    coded = LabelColumn(TextColumn(session.labels()), "the page", "an empty field").code_classes()
+    coded = LabelColumn(TextColumn(session.labels()), "the page", "an empty field").code()
     return replace(
         session.material.table,
         y=coded.y,

@@ -23,10 +23,10 @@ from lapwing._app.settings import parse_settings, setting_names
 from lapwing._host.files import check_writable
 from lapwing._host.modules import require
 from lapwing._tables.embedding import PACKAGES, check_encoder
-from lapwing._tables.options import ReadOptions
 from lapwing._tables.predictions import require_writer
 from lapwing._tables.preprocessing import IMPUTES, SCALES
 from lapwing._tables.reading import FORMATS, name_of
+from lapwing._tables.roles import ReadOptions
 
 # Panels of the help, in the order in which it shows them.
 TABLE = "The table"

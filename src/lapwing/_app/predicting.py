@@ -19,10 +19,9 @@ from lapwing._app.requests import PredictRequest
 from lapwing._host.warn import warn
 from lapwing._report.rows import ClassRows
 from lapwing._rows.parquet import height_of
-from lapwing._tables.columns import typed_columns
+from lapwing._tables.columns import USUAL, Dialect, typed_columns
 from lapwing._tables.embedding import Embedder
 from lapwing._tables.encoders import NUMERIC, EncodedReading, Encoding
-from lapwing._tables.options import USUAL, Dialect
 from lapwing._tables.predictions import BATCH_FORMATS, Predictions, written_in_batches
 from lapwing._tables.preprocessing import warn_of_new_values
 from lapwing._tables.tables import Fitted, Table, read_points

@@ -24,11 +24,11 @@ from lapwing._app.options import (
     option,
 )
 from lapwing._report.record import Hints
-from lapwing._tables.checks import LabelAdvice
 from lapwing._tables.embedding import check_encoder
-from lapwing._tables.options import ReadOptions
+from lapwing._tables.labels import LabelAdvice
 from lapwing._tables.predictions import PREDICTION_FORMATS, SHEET_FORMATS
 from lapwing._tables.reading import TABLES
+from lapwing._tables.roles import ReadOptions
 from lapwing._tables.words import shorten
 
 PREDICTIONS, _REPORT = Path("predictions.csv"), Path("report.html")

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing._label.words import MOST_CLASSES, RequestError
-from lapwing._tables.coding import same_label
+from lapwing._tables.labels import same_label
 
 NO_CODE = -1
 NO_ROWS = np.empty(0, dtype=np.intp), np.empty(0, dtype=np.int32)

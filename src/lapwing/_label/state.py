@@ -24,7 +24,7 @@ from lapwing._label.journal import Record
 from lapwing._label.learner import Estimate
 from lapwing._label.material import Material
 from lapwing._label.words import RequestError, check_class_name
-from lapwing._tables.coding import same_label
+from lapwing._tables.labels import same_label
 
 MARKS = ("flagged", "skipped")
 

@@ -12,19 +12,15 @@ from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from itertools import chain, count
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lapwing._tables.cells import as_text, read_amount
-from lapwing._tables.coding import same_label
-from lapwing._tables.columns import SUGGESTED, FileAnswers, Keys, RawTable, TextColumn, join_arrays
+from lapwing._tables.columns import SUGGESTED, FileAnswers, Keys, RawTable
 from lapwing._tables.words import shorten, without_guard
-from lapwing._words import listed
 
 _SAME = 1e-6  # relative: spreadsheets keep fifteen digits, and may display fewer
-_NAMED = 3
 _ROW_NUMBER = re.compile(r"(\d+)(?:[.,]0*)?")
 
 
@@ -60,7 +56,7 @@ def is_answers(part: RawTable, tables: Sequence[RawTable], id_column: str | None
         return False
     if id_column is None:
         return True
-    row_of = _finder_of_ids(join_arrays([table.ids for table in tables]))
+    row_of = _finder_of_ids([name for table in tables for name in table.row_names.tolist()])
     there = [row_of(text) is not None for text in part.ids.tolist()]
     if any(there) and not all(there):
         old, new = (part.ids[there.index(which)] for which in (True, False))
@@ -72,12 +68,12 @@ def is_answers(part: RawTable, tables: Sequence[RawTable], id_column: str | None
     return bool(there) and all(there)
 
 
-def _finder_of_ids(ids: NDArray[Any] | None) -> Callable[[str], int | None]:
+def _finder_of_ids(ids: Sequence[str]) -> Callable[[str], int | None]:
     """Return a function that finds the row of an id, even if a spreadsheet has respelled it.
 
     Spreadsheets convert 007 to 7, and lapwing itself writes a quote before possible formulas.
     """
-    exact = {text: row for row, text in enumerate([] if ids is None else ids.tolist())}
+    exact = {text: row for row, text in enumerate(ids)}
     bare = Counter(text.lstrip("0") for text in exact)
     short = {text.lstrip("0"): row for text, row in exact.items() if bare[text.lstrip("0")] == 1}
 
@@ -126,8 +122,10 @@ def locate(sheet: RawTable, name: str, raw: RawTable, id_column: str | None) -> 
         )
     assert sheet.ids is not None
     ids = sheet.ids.tolist()
-    row_of = _finder_of_numbers(raw.n) if id_column is None else _finder_of_ids(raw.ids)
-    key = keys.row if id_column is None else id_column
+    if id_column is None:
+        key, row_of = keys.row, _finder_of_numbers(raw.n)
+    else:
+        key, row_of = id_column, _finder_of_ids(raw.row_names.tolist())
     found = [row_of(text) for text in ids]
     lost = next((k for k, row in enumerate(found) if row is None), None)
     if lost is not None:
@@ -143,8 +141,8 @@ def locate(sheet: RawTable, name: str, raw: RawTable, id_column: str | None) -> 
     texts = as_text([without_guard(text) for text in sheet.labels.texts.tolist()])
     labels = replace(sheet.labels, texts=texts)
     suggested = np.zeros(rows.size, bool)
-    if keys.chosen in sheet.others:
-        suggested = sheet.others[keys.chosen].texts == SUGGESTED
+    if keys.chosen in sheet.texts:
+        suggested = sheet.texts[keys.chosen].texts == SUGGESTED
     return FileAnswers(name, rows, labels, suggested, _compare(sheet, name, raw, rows))
 
 
@@ -206,69 +204,3 @@ def _as_number(value: str | float) -> float | None:
 
 def _show(value: str | float) -> str:
     return repr(shorten(value)) if isinstance(value, str) else f"{value:g}"
-
-
-def fill_in(
-    labels: TextColumn,
-    answers: Sequence[FileAnswers],
-    blank: Callable[[NDArray[Any]], NDArray[Any]],
-    ids: NDArray[Any],
-    label: str,
-) -> tuple[TextColumn, tuple[str, ...]]:
-    """Merge the labels of files of answers into a table.
-
-    Parameters
-    ----------
-    labels : TextColumn
-        Labels of the table.
-    answers : sequence of FileAnswers
-        From `locate`.
-    blank : callable
-        Replaces values that mean "no label" by a blank.
-    ids : ndarray of shape (n,)
-        Names or numbers of the rows, for messages.
-    label : str
-        Name of the label column in the files, for messages.
-
-    Returns
-    -------
-    labels : TextColumn
-        Blank for unlabelled rows.
-    remarks : tuple of str
-        Remarks for the user.
-
-    Raises
-    ------
-    ValueError
-        If a row has two labels.
-    """
-    texts, numbers, remarks = blank(labels.texts), labels.numbers_or_nan.copy(), []
-    for one in answers:
-        new = blank(one.labels.texts)
-        given = new != ""
-        rows, new = one.rows[given], new[given]
-        before = texts[rows]
-        clash = [
-            f"row {str(ids[row])!r} is {text!r} and was {old!r} before"
-            for row, text, old in zip(rows, new, before, strict=True)
-            if old != "" and not same_label(text, old)
-        ]
-        if clash:
-            raise ValueError(
-                f"{one.source} gives other labels than the files before it: "
-                f"{listed(clash, _NAMED, between='; ')}. Correct one of the two files."
-            )
-        free = before == ""
-        texts[rows[free]], numbers[rows[free]] = new[free], one.labels.numbers_or_nan[given][free]
-        remarks += [_remark(one, int(np.count_nonzero(free)), int(given.sum()), label)]
-        remarks += [one.difference] if one.difference else []
-    return TextColumn(texts, numbers), tuple(remarks)
-
-
-def _remark(one: FileAnswers, n_new: int, n_given: int, label: str) -> str:
-    if not n_given:
-        return f"no label yet in {one.source}: fill in its column {label!r}"
-    words = f"{n_new} {'row got its' if n_new == 1 else 'rows got their'} label from {one.source}"
-    known, none = n_given - n_new, one.rows.size - n_given
-    words += f"; {known} had the same label before" if known else ""
-    return words + (f"; {none} of its rows {'has' if none == 1 else 'have'} none yet" * bool(none))

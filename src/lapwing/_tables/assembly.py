@@ -1,10 +1,10 @@
-"""Encoding of columns of cells as features."""
+"""Encoding of columns of cells as features, and checks of the features."""
 
 from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import is_
 from typing import Any
@@ -13,11 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing._arrays import is_sparse
+from lapwing._host.warn import warn
 from lapwing._tables.cells import BadCells, Cells, usual_mark
-from lapwing._tables.columns import RawTable, Selection
+from lapwing._tables.columns import RawTable
 from lapwing._tables.encoders import (
+    CATEGORICAL,
     NUMERIC,
     ColumnNote,
+    DateReading,
     EncodedReading,
     Features,
     FreeTextReading,
@@ -36,9 +39,10 @@ from lapwing._tables.inference import (
     missing_words,
     other_reading,
 )
-from lapwing._tables.options import ReadOptions
+from lapwing._tables.roles import ReadOptions, Selection
 from lapwing._tables.words import name_row, shorten
-from lapwing._words import quoted
+from lapwing._words import listed, quoted
+from lapwing.exceptions import LapwingWarning
 
 
 def encode(raw: RawTable, selection: Selection, like: object = None) -> Features:
@@ -86,7 +90,7 @@ def _no_feature(notes: Sequence[ColumnNote], raw: RawTable) -> str:
             f"{message}: {', '.join(reasons)}. To use one of them all the same, name it with "
             "--keep."
         )
-    if is_sparse(raw.matrix) and not raw.left_out:
+    if is_sparse(raw.matrix) and not raw.roles.left_out:
         return f"{message}: all its numbers are 0. Give other points."
     return (
         f"{message} besides the label. The columns of --id, --image, --map and --drop are not "
@@ -95,7 +99,7 @@ def _no_feature(notes: Sequence[ColumnNote], raw: RawTable) -> str:
 
 
 def _of_matrix(raw: RawTable) -> Features:
-    return Features(raw.matrix, raw.names, (NUMERIC,) * len(raw.names))
+    return Features(raw.matrix, raw.roles.features, (NUMERIC,) * len(raw.roles.features))
 
 
 def _encoded(
@@ -289,3 +293,167 @@ def summary_lines(notes: Sequence[ColumnNote], remarks: Sequence[str]) -> list[s
     if left_out:
         lines.append("--keep COLUMN uses one all the same; --strict leaves none out.")
     return lines
+
+
+# --- checks ---------------------------------------------------------------------------------------
+
+
+def feature_errors(
+    features: Features,
+    raw: RawTable,
+    *,
+    missing: bool,
+    new: bool,
+) -> list[str]:
+    """Check for features that are missing or infinite, or no features at all.
+
+    Parameters
+    ----------
+    features : Features
+    raw : RawTable
+        The table of the features; its source and places are named in messages.
+    missing : bool
+        Whether features may be missing, because they are imputed.
+    new : bool
+        Whether the rows are new rows for a fitted model.
+
+    Returns
+    -------
+    list of str
+        A message for each error.
+
+    Raises
+    ------
+    ValueError
+        If there are no rows.
+    """
+    where, n = raw.source, features.X.shape[0]
+    if n == 0:
+        raise ValueError(f"{where} has no rows.")
+    found = list(features.errors)
+    holes = missing_cells(features)
+    empty = [name for name, (count, _) in holes.items() if count == n]
+    if missing and empty and not new:
+        found.append(
+            f"{where}: no row has a value in {quoted(empty)}, so there is nothing to impute from; "
+            f"leave it out with --drop {empty[0]}."
+        )
+    # A model needs its columns, so new rows can only be corrected in the file.
+    drop = "" if new else ", or leave the columns out with --drop"
+    if not missing:
+        found += [raw.text_error(name, bad, new=new) for name, bad in features.bad.items()]
+        described = {
+            name
+            for reading in features.readings
+            if reading.column in features.bad
+            for name in reading.names
+        }
+        holes = {name: hole for name, hole in holes.items() if name not in described}
+        again = (
+            "Fill them in: the model was fitted to a table without any, and has no values for them"
+        )
+        cure = again if new else f"Either fill them in with --impute median{drop}"
+        found += _cell_errors(holes, raw, "missing values", cure)
+    cure = "Correct them" if new else f"Either correct them{drop}"
+    found += _cell_errors(infinite_cells(features), raw, "infinite values", cure)
+    return found
+
+
+def missing_cells(features: Features) -> dict[str, tuple[int, int]]:
+    """Return the number of missing cells of each column that has any, and the first row."""
+    found = _wrong_cells(features, np.isnan)
+    for name in features.named(CATEGORICAL):
+        gone = np.array([value is None for value in features.column(name)])
+        if gone.any():
+            found[name] = (int(gone.sum()), int(np.argmax(gone)))
+    return found
+
+
+def infinite_cells(features: Features) -> dict[str, tuple[int, int]]:
+    """Return the same as `missing_cells` for infinite numbers."""
+    return _wrong_cells(features, np.isinf)
+
+
+def _wrong_cells(features: Features, wrong: Callable[..., Any]) -> dict[str, tuple[int, int]]:
+    names, X = features.named(NUMERIC), features.X
+    found: dict[str, tuple[int, int]] = {}
+    if is_sparse(X):
+        entries = X.tocoo()
+        bad = wrong(entries.data)
+        columns, at, counts = np.unique(
+            entries.coords[1][bad], return_index=True, return_counts=True
+        )
+        rows = entries.coords[0][bad][at]  # first rows, as entries are ordered by rows
+        cells = zip(columns, counts.tolist(), rows.tolist(), strict=True)
+        return {names[j]: (count, row) for j, count, row in cells}
+    for name in names:  # one column at a time, as a mask of all cells takes memory
+        cells = wrong(features.column(name))
+        if cells.any():
+            found[name] = (int(np.count_nonzero(cells)), int(np.argmax(cells)))
+    return found
+
+
+def _cell_errors(
+    cells: Mapping[str, tuple[int, int]], raw: RawTable, what: str, cure: str
+) -> list[str]:
+    if not cells:
+        return []
+    names = listed([f"{name!r} ({count})" for name, (count, _) in cells.items()], 8)
+    first = name_row(next(iter(cells.values()))[1], raw.places)
+    return [f"{raw.source}: {what} in {names}; the first is in {first}. {cure}."]
+
+
+def warn_of_bad_cells(features: Features, raw: RawTable) -> None:
+    """Warn about cells of new rows that do not have the type of their column."""
+    for name, bad in features.bad.items():
+        message = raw.text_error(name, bad).partition(". Correct")[0]
+        warn(f"{message}; counted as missing.", LapwingWarning)
+
+
+def check_ids(raw: RawTable) -> None:
+    """Raise ValueError if ids are missing or repeated.
+
+    Raises
+    ------
+    ValueError
+    """
+    if raw.ids is None:
+        return
+    where = f"{raw.source}: id column {raw.roles.id!r}"
+    values, first, counts = np.unique(raw.ids, return_index=True, return_counts=True)
+    if values.size and not values[0]:  # the empty text is first
+        n, row = int(counts[0]), first[0]
+        raise ValueError(
+            f"{where} is empty in {n} row{'s' * (n > 1)}, first in {name_row(row, raw.places)}. "
+            "Fill in an id that no other row has, or leave --id out: rows are then known by their "
+            "numbers."
+        )
+    if values.size < raw.n:
+        repeated = int(np.argmax(counts > 1))
+        raise ValueError(
+            f"{where} does not tell rows apart: {values[repeated]!r} is in {counts[repeated]} "
+            f"rows, first in {name_row(first[repeated], raw.places)}. Give every row its own id."
+        )
+
+
+def warn_of_counts(features: Features) -> None:
+    """Warn about features that are probably row numbers."""
+    if features.X.shape[0] <= 2 or is_sparse(features.X):
+        return
+    # Consecutive dates are intended, and numbers with a unit are measurements.
+    measured = {
+        name
+        for reading in features.readings
+        if isinstance(reading, DateReading) or (isinstance(reading, NumberReading) and reading.unit)
+        for name in reading.names
+    }
+    for name in features.named(NUMERIC):
+        # Three rows are checked first, which excludes most columns.
+        column = features.column(name)
+        likely = column[0] % 1 == 0 and column[1] - column[0] == column[2] - column[1] == 1
+        if likely and name not in measured and (np.diff(column) == 1).all():
+            warn(
+                f"column {name!r} counts the rows and is used as a feature. If it only names "
+                f"the rows, take it as --id {name!r} or leave it out with --drop {name!r}.",
+                LapwingWarning,
+            )

@@ -26,9 +26,9 @@ from typing import Any
 import numpy as np
 
 from lapwing._tables.cells import Cells, as_text, plain_number, unambiguous_number, usual_mark
-from lapwing._tables.columns import ColumnRoles, RawTable, Selection, TextColumn
+from lapwing._tables.columns import Dialect, RawTable, TextColumn
 from lapwing._tables.inference import marks_of_table
-from lapwing._tables.options import SEPARATORS, Dialect, ReadOptions
+from lapwing._tables.roles import SEPARATORS, ColumnRoles, ReadOptions, Selection
 from lapwing._tables.source import ENCODING_NAMES, Source, find_encoding, open_text
 from lapwing._words import visible
 
@@ -210,10 +210,10 @@ def _read(
     Ambiguous numbers, which `float` would accept, remain texts.
     """
     values = array("d")
-    features = roles.features
-    wanted = [j for j in {roles.label, roles.id, *roles.others} if j is not None]
-    columns: dict[int, list[str]] = {j: [] for j in wanted}
-    texts: dict[int, tuple[array[int], list[str]]] = {j: (array("q"), []) for j in features}
+    place = {name: j for j, name in enumerate(roles.names)}
+    features = [place[name] for name in roles.features]
+    wanted: dict[str, tuple[int, list[str]]] = {name: (place[name], []) for name in roles.texts}
+    texts: list[tuple[array[int], list[str]]] = [(array("q"), []) for _ in features]
     shared: dict[str, str] = {}  # equal labels share one Python string
     odd = _ODD_OR_GROUPED if grouped else _ODD
     n = n_empty = 0
@@ -231,22 +231,24 @@ def _read(
                 clear = False
             if not clear:
                 numbers = []
-                for cell, j in zip(cells, features, strict=True):
-                    numbers.append(_number(visible(cell), n, texts[j], shared, grouped))
+                for cell, known in zip(cells, texts, strict=True):
+                    numbers.append(_number(visible(cell), n, known, shared, grouped))
             values.fromlist(numbers)
-            for j in wanted:
+            for name, (j, column) in wanted.items():
                 cell = _bare(visible(row[j]))
-                columns[j].append(cell if j == roles.id else shared.setdefault(cell, cell))
+                column.append(cell if name == roles.id else shared.setdefault(cell, cell))
             n += 1
     X = np.frombuffer(values, dtype=np.float64) if values else np.empty(0)
     X = X.reshape(n, len(features))
-    named = {j: TextColumn(as_text(columns.pop(j))) for j in wanted}  # popped: one copy at a time
-    numeric = {
-        j: Cells(X[:, k], np.array(texts[j][0], np.int64), as_text(texts[j][1]))
-        for k, j in enumerate(features)
-    }
-    matrix = X if features else None
-    raw = RawTable.by_roles(n, roles, numeric.__getitem__, named.__getitem__, matrix=matrix)
+    held = zip(roles.features, X.T, texts, strict=True)
+    raw = RawTable(
+        n,
+        roles,
+        {name: Cells(x, np.array(at, np.int64), as_text(own)) for name, x, (at, own) in held},
+        # Popped, so that there is one copy at a time.
+        {name: TextColumn(as_text(wanted.pop(name)[1])) for name in roles.texts},
+        X if features else None,
+    )
     return raw, n_empty
 
 

@@ -12,8 +12,8 @@ import numpy as np
 from lapwing._host.memory import require_memory
 from lapwing._host.modules import require
 from lapwing._tables.cells import cells_of_values, text_of
-from lapwing._tables.columns import RawTable, Selection, TextColumn
-from lapwing._tables.options import Dialect
+from lapwing._tables.columns import Dialect, RawTable, TextColumn
+from lapwing._tables.roles import Selection
 from lapwing._tables.source import Source, readable
 from lapwing._words import quoted
 
@@ -43,16 +43,14 @@ def read_excel(source: Source, selection: Selection) -> RawTable:
         if not other_sheets:
             raise
         raise ValueError(f"{error} {other_sheets[0].upper()}{other_sheets[1:]}.") from None
-    cells = {j: cells_of_values([row[j] for _, row in below]) for j in range(width)}
-
-    def texts(j: int) -> TextColumn:
-        return TextColumn(cells[j].spelled(""), cells[j].numbers)
-
-    return RawTable.by_roles(
+    cells = {
+        name: cells_of_values([row[j] for _, row in below]) for j, name in enumerate(roles.names)
+    }
+    return RawTable(
         len(below),
         roles,
-        cells.__getitem__,
-        texts,
+        {name: cells[name] for name in roles.features},
+        {name: TextColumn(cells[name].spelled(""), cells[name].numbers) for name in roles.texts},
         remarks=(*remarks, *roles.remarks),
         # Excel reads a CSV file without the byte order mark of UTF-8 as Windows-1252.
         dialect=Dialect(encoding="utf-8-sig"),

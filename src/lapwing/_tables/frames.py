@@ -27,8 +27,8 @@ from lapwing._tables.cells import (
     cells_of_values,
     numeric_cells,
 )
-from lapwing._tables.columns import RawTable, Selection, TextColumn
-from lapwing._tables.options import ReadOptions
+from lapwing._tables.columns import RawTable, TextColumn
+from lapwing._tables.roles import ReadOptions, Selection
 from lapwing._tables.source import Source
 
 _READABLE = (str, Number, np.generic, Decimal, dt.date, dt.time, dt.timedelta)
@@ -142,17 +142,23 @@ def read_parquet(source: Source, selection: Selection) -> RawTable:
         frame = pl.read_parquet(opened) if path is None else pl.scan_parquet(path, glob=False)
         frame = _part(frame.lazy(), selection).collect()
     roles = selection.find(frame.columns, str(source))
+    frame.columns = list(roles.names)
 
-    def cells(j: int) -> Cells:
-        return cells_of_series(frame.to_series(j), pl)
+    def texts(name: str) -> TextColumn:
+        column = frame[name]
+        numbers = None
+        if column.dtype.is_numeric():
+            numbers = cells_of_series(column, pl).numbers.astype(np.float64)
+        named = name in (roles.label, roles.id)
+        return TextColumn(_texts(column, str(source), pl, selection.whole and not named), numbers)
 
-    def texts(j: int) -> TextColumn:
-        column = frame.to_series(j).alias(roles.names[j])
-        numbers = cells(j).numbers.astype(np.float64) if column.dtype.is_numeric() else None
-        any_type = selection.whole and j not in (roles.label, roles.id)
-        return TextColumn(_texts(column, str(source), pl, any_type), numbers)
-
-    return RawTable.by_roles(frame.height, roles, cells, texts, remarks=roles.remarks)
+    return RawTable(
+        frame.height,
+        roles,
+        {name: cells_of_series(frame[name], pl) for name in roles.features},
+        {name: texts(name) for name in roles.texts},
+        remarks=roles.remarks,
+    )
 
 
 def _part(scan: Any, options: ReadOptions) -> Any:

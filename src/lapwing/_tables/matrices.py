@@ -18,7 +18,8 @@ from sklearn.datasets import load_svmlight_file
 from lapwing._arrays import Matrix, is_sparse
 from lapwing._host.memory import require_memory
 from lapwing._tables.cells import as_text, spell
-from lapwing._tables.columns import RawTable, Selection, TextColumn, split_names
+from lapwing._tables.columns import RawTable, TextColumn
+from lapwing._tables.roles import Selection, split_names
 from lapwing._tables.source import Source, find_encoding, open_source, open_text, readable
 from lapwing._words import listed, visible
 
@@ -57,7 +58,8 @@ def read_svmlight(sources: Sequence[Source], selection: Selection) -> RawTable:
     arrays = {TARGET: np.concatenate(targets)}
     table = _table(X, names, arrays, selection, where, svmlight_base=base)
     # Every file has targets, so that they are not worth a remark where the model needs none.
-    return replace(table, ignored=tuple(name for name in table.ignored if name != TARGET))
+    ignored = tuple(name for name in table.roles.ignored if name != TARGET)
+    return replace(table, roles=replace(table.roles, ignored=ignored))
 
 
 def _load_svmlight(opened: Any) -> tuple[Any, NDArray[Any]]:
@@ -240,19 +242,19 @@ def _table(
             f"{source}: column {wrong[0]!r} was text when the model was fitted, and this format "
             "has only numbers. Give the table as CSV or Parquet."
         )
-    kept = [j - len(arrays) for j in roles.features if j >= len(arrays)]
-    everything = kept == list(range(X.shape[1]))
+    features = tuple(name for name in roles.features if name not in arrays)
     dtype = np.float32 if X.dtype == np.float32 else np.float64
-    chosen: Any = (X if everything else X[:, kept]).astype(dtype, copy=False)
+    place = {name: j for j, name in enumerate(names)}
+    everything = features == tuple(names)
+    chosen: Any = X if everything else X[:, [place[name] for name in features]]
+    chosen = chosen.astype(dtype, copy=False)
     if is_sparse(X):
         chosen.sort_indices()
-    return RawTable.by_roles(
+    return RawTable(
         X.shape[0],
-        roles,
-        None,
-        lambda j: TextColumn(_texts(arrays[roles.names[j]], f"{source}: {roles.names[j]!r}")),
+        replace(roles, features=features),
+        texts={n: TextColumn(_texts(arrays[n], f"{source}: {n!r}")) for n in roles.texts},
         matrix=chosen,
-        matrix_names=tuple(names[j] for j in kept),
         **facts,
     )
 

@@ -25,7 +25,7 @@ from lapwing._host.modules import require
 from lapwing._host.terminal import harmless
 from lapwing._host.warn import warn
 from lapwing._tables.cells import EXACT, kind_of_unit, read_amount
-from lapwing._tables.options import USUAL, Dialect
+from lapwing._tables.columns import USUAL, Dialect
 from lapwing.exceptions import LapwingWarning
 
 _SHEET_ROWS, _SHEET_COLUMNS = 2**20, 2**14  # of Excel

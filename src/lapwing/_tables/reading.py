@@ -12,13 +12,14 @@ import numpy as np
 
 from lapwing._tables.answers import is_answers, locate, name_keys
 from lapwing._tables.cells import Cells, is_unit, read_amount, usual_mark
-from lapwing._tables.columns import Keys, RawTable, Selection, join_tables
+from lapwing._tables.columns import Keys, RawTable, join_tables
 from lapwing._tables.csv import read_csv
 from lapwing._tables.encoders import NUMERIC
 from lapwing._tables.excel import read_excel
 from lapwing._tables.frames import read_parquet
 from lapwing._tables.inference import marks_of_table
 from lapwing._tables.matrices import read_matrix_market, read_npy, read_npz, read_svmlight
+from lapwing._tables.roles import Selection
 from lapwing._tables.source import Source, open_source
 from lapwing._tables.words import USUAL_MISSING_WORDS, name_row
 from lapwing._words import listed
@@ -81,7 +82,7 @@ def read_raw(paths: Sequence[Path], selection: Selection) -> RawTable:
             absent = selection.absent or len(paths) > 1
             first, n_first = _read_one(sources[0], replace(selection, absent=absent)), 1
         later = _of_later_files(first, selection)
-        keys = name_keys(first.columns, selection.label)
+        keys = name_keys(first.roles.names, selection.label)
         tables, named = [first], list(paths[:n_first])
         answer_files: list[tuple[str, RawTable]] = []
         for path, source in zip(paths[n_first:], sources[n_first:], strict=True):
@@ -91,11 +92,11 @@ def read_raw(paths: Sequence[Path], selection: Selection) -> RawTable:
                 continue
             if not part.is_matrix:
                 _check_named(part, str(source), keys, selection)
-                later.resolve(part.columns, str(source))  # for the error message
+                later.resolve(part.roles.names, str(source))  # for the error message
             tables.append(part)
             named.append(path)
     if not answer_files and not first.is_matrix and first.labels is None:
-        selection.resolve(first.columns, str(sources[0]))  # for the error message
+        selection.resolve(first.roles.names, str(sources[0]))  # for the error message
     raw = replace(join_tables(tables, name_of(named)), keys=keys)
     answers = tuple(locate(part, one, raw, selection.id) for one, part in answer_files)
     return replace(raw, answers=answers)
@@ -161,15 +162,10 @@ def _without_units(raw: RawTable) -> RawTable:
         raw,
         n=raw.n - 1,
         cells={name: cells.below_first() for name, cells in raw.cells.items()},
-        labels=None if raw.labels is None else raw.labels.below_first(),
-        ids=None if raw.ids is None else raw.ids[1:],
-        others={name: column.below_first() for name, column in raw.others.items()},
+        texts={name: column.below_first() for name, column in raw.texts.items()},
         matrix=None if raw.matrix is None else raw.matrix[1:],
         places=None if raw.places is None else raw.places[1:],
-        remarks=(
-            *raw.remarks,
-            f"{name_row(0, raw.places)} holds units: {listed(units, 8)}",
-        ),
+        remarks=(*raw.remarks, f"{name_row(0, raw.places)} holds units: {listed(units, 8)}"),
     )
 
 
@@ -193,8 +189,8 @@ def _of_later_files(first: RawTable, selection: Selection) -> Selection:
         keep=(),
         drop=(),
         skip_lines=None,  # a file of answers has no titles, even if the first file has
-        expected=dict.fromkeys(first.names, NUMERIC),
-        optional=first.left_out,
+        expected=dict.fromkeys(first.roles.features, NUMERIC),
+        optional=first.roles.left_out,
         same_columns=not selection.features,
         # With decimal commas, 1.234 in the next file may be 1234.
         grouped=(first.decimal or usual_mark(marks_of_table(first.cells))) == ",",
@@ -217,7 +213,7 @@ def _read_later(source: Source, later: Selection, keys: Keys) -> RawTable:
 
 def _check_named(part: RawTable, source: str, keys: Keys, selection: Selection) -> None:
     """Raise ValueError if the id column of a file of suggested rows is not known."""
-    if keys.chosen in part.others and selection.id is None:
+    if keys.chosen in part.texts and selection.id is None:
         raise ValueError(
             f"{source} holds suggested rows (column {keys.chosen!r}), and it is not known which "
             "column names them. Give --id COLUMN, as for the command that suggested them."

@@ -12,27 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing._host.warn import warn
-from lapwing._tables.answers import fill_in
-from lapwing._tables.assembly import encode, encode_again
-from lapwing._tables.cells import Cells
-from lapwing._tables.checks import (
-    LabelAdvice,
+from lapwing._tables.assembly import (
     check_ids,
+    encode,
+    encode_again,
     feature_errors,
-    refuse_non_classes,
     warn_of_bad_cells,
     warn_of_counts,
-    warn_of_labels,
 )
-from lapwing._tables.coding import (
-    CodedLabels,
-    LabelColumn,
-    hold_fractions,
-    mark_unlabeled,
-    numbers_of,
-    same_label,
-)
-from lapwing._tables.columns import FileFacts, RawTable, Selection, TextColumn
+from lapwing._tables.cells import Cells
+from lapwing._tables.columns import FileFacts, RawTable, TextColumn
 from lapwing._tables.encoders import (
     EncodedReading,
     Features,
@@ -43,9 +32,16 @@ from lapwing._tables.encoders import (
     describe_reading,
     reading_from,
 )
-from lapwing._tables.matrices import TARGET, read_labels
-from lapwing._tables.options import ReadOptions
+from lapwing._tables.labels import (
+    LabelAdvice,
+    LabelColumn,
+    numbers_of,
+    refuse_non_classes,
+    warn_of_labels,
+)
+from lapwing._tables.matrices import TARGET
 from lapwing._tables.reading import SVMLIGHT, name_of, read_for_model, read_raw
+from lapwing._tables.roles import ReadOptions, Selection
 from lapwing._tables.words import InputErrors
 from lapwing._words import quoted
 from lapwing.exceptions import LapwingWarning
@@ -152,6 +148,8 @@ class Table(FileFacts):
         Columns for display, as text.
     whole : mapping of str to TextColumn or None
         All columns unchanged, to be written with predictions; None if not wanted.
+    n_suggested : int
+        Number of labels of suggested rows, as far as known from the files.
     """
 
     features: Features
@@ -169,6 +167,7 @@ class Table(FileFacts):
     originals: Mapping[str, Cells | None] = field(default_factory=dict)
     shown: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     whole: Mapping[str, TextColumn] | None = None
+    n_suggested: int = 0
 
     @property
     def n(self) -> int:
@@ -241,53 +240,44 @@ def read_table(path: Paths, options: ReadOptions, *, advice: LabelAdvice = USUAL
         If polars or python-calamine is needed and not installed.
     """
     paths = _as_paths(path)
-    label = _label_column(paths, options)
-    selection = Selection.of(options, label=label)
+    selection = Selection.of(options, label=_label_column(paths, options))
     raw = read_raw(paths, selection)
-    name = raw.source
     features = encode(raw, selection)
     originals = _originals(raw, features)
     # Without cells, which would keep a second matrix in memory.
     raw = replace(raw, cells={}, matrix=None, decimal=features.decimal)
-    raw, where = _with_labels(raw, options.labels_file)
-    found = InputErrors(name)
+    found = InputErrors(raw.source)
     found.messages += feature_errors(features, raw, missing=options.missing, new=False)
-    ids = np.arange(1, raw.n + 1)
     with found.gather():
-        ids = check_ids(raw, options.id)
-    undecided = options.regression is None
-    if undecided:
-        options = replace(options, regression=_are_numbers(raw, options))
+        check_ids(raw)
     with found.gather():
-        raw = complete_labels(raw, options, ids)
-        what = where if label is None else f"{where}: label column {label!r}"
-        labels = _written_labels(raw, options, what)
-        if options.regression:
-            coded = labels.code_numbers()
-        else:
-            refuse_non_classes(labels, advice if undecided else None)
-            coded = labels.code_classes()
+        labels = LabelColumn.of(raw, selection)
+        if not labels.regression:
+            refuse_non_classes(labels, advice if options.regression is None else None)
+        truth = labels.truth(raw, selection)
+        coded = labels.code(() if truth is None else truth.given)
     found.raise_all()
     warn_of_counts(features)
     # If only blanks mean "no label", words that look like it are intended as classes.
     warn_of_labels(labels, coded, advice, meant="" in options.unlabeled)
     return Table(
         features,
-        ids,
+        raw.row_names,
         coded.y,
         coded.labeled,
         coded.unlabeled,
-        truth=_truth(raw, coded, options, where),
-        layout=_layout(raw, options.layout, where),
-        label_name=label,
+        truth=None if truth is None else truth.code_like(coded),
+        layout=_layout(raw, options.layout),
+        label_name=selection.label,
         id_name=options.id,
         truth_name=options.truth,
-        dropped=(*raw.left_out, *(note.column for note in features.notes if not note.used)),
+        dropped=(*raw.roles.left_out, *(one.column for one in features.notes if not one.used)),
         strict=options.strict,
         originals=originals,
-        shown={name: raw.others[name].texts for name in options.shown},
-        whole=raw.others if options.whole else None,
-        **raw.facts,
+        shown={name: raw.texts[name].texts for name in options.shown},
+        whole=raw.texts if options.whole else None,
+        n_suggested=labels.n_suggested,
+        **raw.facts | {"remarks": (*raw.remarks, *labels.remarks)},
     )
 
 
@@ -310,55 +300,6 @@ def _label_column(paths: Sequence[Path], options: ReadOptions) -> str | None:
     if not options.absent:
         raise ValueError(f"{name_of(paths)}: name the column of the labels with --label.")
     return None
-
-
-def _with_labels(raw: RawTable, labels_file: Any) -> tuple[RawTable, str]:
-    """Return the table with a possibly empty label in every row, and the source of the labels."""
-    if labels_file is not None:
-        labels, marker = read_labels(Path(labels_file), raw.n)
-        return replace(raw, labels=labels, default_marker=marker), str(labels_file)
-    if raw.labels is None:  # they are all in files of answers, or still to be given
-        raw = replace(raw, labels=TextColumn.blank(raw.n))
-    return raw, raw.source
-
-
-def _marker(raw: RawTable, options: ReadOptions) -> str:
-    """Return the default marker of "no label"."""
-    # -1 is a marker in classification only, as it may be a regression target.
-    return "" if options.regression else raw.default_marker
-
-
-def _are_numbers(raw: RawTable, options: ReadOptions) -> bool:
-    """Return whether the labels are regression targets."""
-    assert raw.labels is not None
-    given = np.concatenate([one.texts for one in (raw.labels, *(a.labels for a in raw.answers))])
-    known = mark_unlabeled(given, options.unlabeled)
-    return hold_fractions(set(known.tolist()), raw.decimal)
-
-
-def _written_labels(raw: RawTable, options: ReadOptions, where: str) -> LabelColumn:
-    assert raw.labels is not None
-    markers = [one.strip() for one in options.unlabeled or (_marker(raw, options),)]
-    return LabelColumn(
-        raw.labels,
-        where,
-        " or ".join(["blank", *(repr(one) for one in markers if one)]),
-        raw.decimal,
-        # Rows of labels in another file are named by that file.
-        raw.places if options.labels_file is None else None,
-        options.incomplete,
-    )
-
-
-def _truth(
-    raw: RawTable, coded: CodedLabels, options: ReadOptions, where: str
-) -> NDArray[Any] | None:
-    if options.truth is None:
-        return None
-    column = raw.others[options.truth]
-    column = replace(column, texts=mark_unlabeled(column.texts, options.unlabeled))
-    named = f"{where}: {options.truth!r}"
-    return LabelColumn(column, named, decimal=raw.decimal, places=raw.places).code_like(coded)
 
 
 def read_points(path: Paths, fitted: Fitted, options: ReadOptions | None = None) -> Table:
@@ -401,70 +342,28 @@ def read_points(path: Paths, fitted: Fitted, options: ReadOptions | None = None)
         svmlight_base=fitted.svmlight_base,
     )
     raw = read_for_model(paths, selection)
-    where = raw.source
     features = encode_again(raw, readings, options)
-    if raw.ignored:
+    if raw.roles.ignored:
+        unknown = quoted(raw.roles.ignored)
         warn(
-            f"{where}: the model does not know the column {quoted(raw.ignored)}; not used.",
+            f"{raw.source}: the model does not know the column {unknown}; not used.",
             LapwingWarning,
         )
-    found = InputErrors(where)
+    found = InputErrors(raw.source)
     found.messages += feature_errors(features, raw, missing=fitted.missing, new=True)
-    ids = np.arange(1, raw.n + 1)
     with found.gather():
-        ids = check_ids(raw, options.id or fitted.usual_id)
+        check_ids(raw)
     found.raise_all()
     warn_of_bad_cells(features, raw)
     return Table(
         features,
-        ids,
+        raw.row_names,
         np.full(raw.n, "", dtype=object),
         np.zeros(raw.n, dtype=bool),
         "",
         id_name=options.id,
-        whole=raw.others if options.whole else None,
+        whole=raw.texts if options.whole else None,
         **raw.facts,
-    )
-
-
-def complete_labels(raw: RawTable, options: ReadOptions, ids: NDArray[Any]) -> RawTable:
-    """Replace markers of "no label" by blanks, and merge the labels of files of answers.
-
-    Parameters
-    ----------
-    raw : RawTable
-        Table with labels.
-    options : ReadOptions
-    ids : ndarray of shape (n,)
-        Names of the rows, for messages.
-
-    Raises
-    ------
-    ValueError
-        If a row has two labels.
-    """
-    assert raw.labels is not None
-    assert raw.keys is not None
-
-    def blank(labels: NDArray[Any]) -> NDArray[Any]:
-        return mark_unlabeled(labels, options.unlabeled, _marker(raw, options))
-
-    known = set(raw.labels.texts.tolist())
-    absent = [m for m in options.unlabeled if m and not any(same_label(m, v) for v in known)]
-    if absent:
-        warn(
-            f"{raw.source}: no row has the label {quoted(absent)} (--unlabeled). Is it written "
-            "otherwise?",
-            LapwingWarning,
-        )
-    labels, remarks = fill_in(raw.labels, raw.answers, blank, ids, raw.keys.label)
-    given = [one.suggested & (blank(one.labels.texts) != "") for one in raw.answers]
-    return replace(
-        raw,
-        labels=labels,
-        remarks=(*raw.remarks, *remarks),
-        answers=(),
-        n_suggested=sum(int(np.count_nonzero(rows)) for rows in given),
     )
 
 
@@ -474,12 +373,14 @@ def _as_paths(path: Paths) -> list[Path]:
     return [Path(one) for one in path]
 
 
-def _layout(raw: RawTable, names: Sequence[str], where: str) -> NDArray[Any] | None:
+def _layout(raw: RawTable, names: Sequence[str]) -> NDArray[Any] | None:
     if not names:
         return None
     layout = np.empty((raw.n, 2))
     for j, name in enumerate(names):
-        layout[:, j], wrong = numbers_of(raw.others[name], raw.decimal)
+        layout[:, j], wrong = numbers_of(raw.texts[name], raw.decimal)
         if wrong is not None or not np.isfinite(layout[:, j]).all():
-            raise ValueError(f"{where}: column {name!r} (--map) must hold a number in every row.")
+            raise ValueError(
+                f"{raw.source}: column {name!r} (--map) must hold a number in every row."
+            )
     return layout
