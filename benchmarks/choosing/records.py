@@ -16,7 +16,7 @@ from benchmarks.shared.output import step
 from lapwing.exceptions import LapwingWarning
 from lapwing.model_selection import default_candidates
 from lapwing.model_selection.evidence import Effort, try_out
-from lapwing.model_selection.reproducibility import start_supervised
+from lapwing.model_selection.trials import start_supervised
 
 
 @dataclass(frozen=True)

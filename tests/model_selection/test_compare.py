@@ -54,8 +54,7 @@ from lapwing.model_selection.evidence import (
     objection_to,
     try_out,
 )
-from lapwing.model_selection.probabilities import leave_out_rounds
-from lapwing.model_selection.reproducibility import start
+from lapwing.model_selection.trials import leave_out_rounds, start
 from lapwing.models import load_model, save_model
 from tests.helpers.callbacks import Record
 from tests.helpers.data import labeled_clusters
@@ -175,7 +174,7 @@ def test_all_candidates_leave_out_the_same_labels(monkeypatch: pytest.MonkeyPatc
         rounds.append(left.tolist())
         return without(prepared, left)
 
-    monkeypatch.setattr("lapwing.model_selection.probabilities.without", noted)
+    monkeypatch.setattr("lapwing.model_selection.trials.without", noted)
     asked = CompareSettings(
         [SVM, GAP, GRAPH], Effort(1, 8, 0), 60, "auto", 0, efforts={"gap": Effort(1, 4, 0)}
     )

@@ -12,7 +12,7 @@ from lapwing import S3VC, LapSVC
 from lapwing.exceptions import LapwingWarning
 from lapwing.model_selection import Candidate
 from lapwing.model_selection.candidates import CLUSTERS, LABELS_ALONE
-from lapwing.model_selection.reproducibility import contradiction, start_supervised
+from lapwing.model_selection.trials import contradiction, start_supervised
 
 SVM = Candidate("SVM", LapSVC(gamma_I=0), LABELS_ALONE)
 GAP = Candidate("gap", S3VC(), CLUSTERS)

@@ -9,8 +9,7 @@ import pytest
 from sklearn.base import clone
 
 from lapwing import S3VC, LapERLSClassifier, LapSVC
-from lapwing.model_selection.probabilities import leave_out_rounds, make_rounds
-from lapwing.model_selection.reproducibility import start
+from lapwing.model_selection.trials import leave_out_rounds, make_rounds, start
 from tests.helpers.data import labeled_clusters
 from tests.helpers.low_density import ONE_DESCENT
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from dataclasses import replace
 from typing import Any
 
@@ -21,17 +20,12 @@ from lapwing import (
     LapRLSRegressor,
     LapSVC,
 )
-from lapwing.model_selection import leave_one_out, reproducibility
-from lapwing.model_selection import reproducibility as reproducibility_function
-from lapwing.model_selection.leave_one_out import LeaveOneOut
-from lapwing.model_selection.reproducibility import start
+from lapwing.model_selection import leave_one_out, reproducibility, trials
+from lapwing.model_selection.trials import LeaveOneOut, start
 from tests.estimators.test_prepare import data_for
 from tests.helpers.data import labeled_clusters, labeled_curve
 from tests.helpers.estimators import EXAMPLES
 from tests.helpers.low_density import ONE_DESCENT
-
-# The function of the same name hides the module from an import.
-module = importlib.import_module("lapwing.model_selection.reproducibility")
 
 SOME = ["LapSVC", "LapRLSClassifier", "S3VC", "LapERLSClassifier", "LapRLSRegressor"]
 
@@ -154,8 +148,8 @@ def test_shares_are_those_of_plain_fits_to_the_drawn_labels(
     estimator = EXAMPLES[name].estimator
     X, y, _, _ = data_for(estimator)
     drawn: list[Any] = []
-    draw = module._draw
-    monkeypatch.setattr(module, "_draw", lambda *args: drawn.append(draw(*args)) or drawn[-1])
+    draw = trials._draw
+    monkeypatch.setattr(trials, "_draw", lambda *args: drawn.append(draw(*args)) or drawn[-1])
     found = reproducibility(estimator, X, y, 3, random_state=0)
     answer = clone(estimator).fit(X, y).transduction_
     assert len(drawn) == 3
@@ -200,7 +194,7 @@ def test_a_class_without_rows_keeps_its_labels() -> None:
     trial = start(LapRLSClassifier(), X, y)
     answer = np.where(trial.answers(trial.values) == 2, 0, trial.answers(trial.values))
     rng = np.random.RandomState(0)
-    kept = module._draw(module._pools(trial, answer, 1, rng), rng)[6:]
+    kept = trials._draw(trials._pools(trial, answer, 1, rng), rng)[6:]
     np.testing.assert_array_equal(np.sort(kept), np.flatnonzero(y == 2))
 
 
@@ -233,17 +227,17 @@ def test_one_draw_has_no_standard_error_and_none_is_refused() -> None:
 # --- estimators -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("trial", [leave_one_out, reproducibility_function])
+@pytest.mark.parametrize("trial", [leave_one_out, reproducibility])
 def test_pipelines_are_tried_on_transformed_points(trial: Any) -> None:
     X, y, _ = labeled_clusters(2, n_labels=4)
-    extra = {"random_state": 0} if trial is reproducibility_function else {}
+    extra = {"random_state": 0} if trial is reproducibility else {}
     scaled = trial(LapSVC(), StandardScaler().fit_transform(X), y, **extra)
     piped = trial(make_pipeline(StandardScaler(), LapSVC()), X, y, **extra)
     field = "decision_values" if trial is leave_one_out else "draws"
     np.testing.assert_allclose(getattr(piped, field), getattr(scaled, field))
 
 
-@pytest.mark.parametrize("trial", [leave_one_out, reproducibility_function])
+@pytest.mark.parametrize("trial", [leave_one_out, reproducibility])
 def test_other_estimators_are_refused(trial: Any) -> None:
     X, y, _ = labeled_clusters(2, n_labels=4)
     with pytest.raises(TypeError, match=r"SVC cannot be tried.* of searches give best_estimator_"):

@@ -30,10 +30,8 @@ from lapwing.exceptions import (
 )
 from lapwing.graphs.design import cover
 from lapwing.graphs.spectral import smallest_eigenpairs
-from lapwing.model_selection.leave_one_out import LeaveOneOut
-from lapwing.model_selection.leave_one_out import of_trial as leave_out
-from lapwing.model_selection.reproducibility import Trial
 from lapwing.model_selection.stopping import exact_error
+from lapwing.model_selection.trials import LeaveOneOut, Trial, leave_out_each
 from lapwing.problem import distinct_rows
 
 _CANDIDATES = 3  # classes shown for a row
@@ -133,7 +131,7 @@ class Answers:
     @cached_property
     def left_out(self) -> LeaveOneOut:
         """Compute leave-one-out predictions of all labels."""
-        return leave_out(Trial(self.model._kept.refits))
+        return leave_out_each(Trial(self.model._kept.refits))
 
     def suspicious_labels(self) -> list[SuspiciousLabel]:
         """Return the labels that are probably wrong, the most probable first."""

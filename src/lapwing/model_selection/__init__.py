@@ -15,17 +15,21 @@ from lapwing._host.modules import publish as _publish
 from lapwing.model_selection.candidates import Candidate, default_candidates
 from lapwing.model_selection.comparison import Comparison, compare
 from lapwing.model_selection.evidence import Evidence
-from lapwing.model_selection.leave_one_out import LeaveOneOut, leave_one_out
 from lapwing.model_selection.next_rows import rows_to_label
 from lapwing.model_selection.probabilities import SureRows, calibrate, sure_rows
 from lapwing.model_selection.regression import RegressionEvidence
-from lapwing.model_selection.reproducibility import Reproducibility, reproducibility
 from lapwing.model_selection.scorers import HeldOut, labeled_cross_val_predict, labeled_scorer
 from lapwing.model_selection.splitters import (
     LabeledKFold,
     LabeledShuffleSplit,
     LabeledStratifiedKFold,
     LeaveOneLabelOut,
+)
+from lapwing.model_selection.trials import (
+    LeaveOneOut,
+    Reproducibility,
+    leave_one_out,
+    reproducibility,
 )
 
 __all__ = [

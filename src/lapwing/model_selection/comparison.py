@@ -60,7 +60,7 @@ from lapwing.model_selection.regression import (
     simplest_first,
     try_out_regression,
 )
-from lapwing.model_selection.reproducibility import start_supervised
+from lapwing.model_selection.trials import start_supervised
 from lapwing.problem import value_order
 
 _LOG = logging.getLogger("lapwing")

@@ -24,9 +24,14 @@ from lapwing.model_selection.candidates import (
     label_rows,
     last_step,
 )
-from lapwing.model_selection.probabilities import leave_out_rounds, relative_sharpness
-from lapwing.model_selection.reproducibility import Trial, contradiction, start
-from lapwing.model_selection.reproducibility import of_trial as reproduce
+from lapwing.model_selection.probabilities import relative_sharpness
+from lapwing.model_selection.trials import (
+    Trial,
+    contradiction,
+    leave_out_rounds,
+    reproduce,
+    start,
+)
 
 # A class with less than this fraction of its proportion is lost. If the class has two or more
 # labels, leaving them out reveals a lost class as well, and 0.3 would reject right predictions for
@@ -196,7 +201,7 @@ def try_out(
     begun = time.perf_counter()
     trial = start(candidate.estimator, X, y, sample_weight)
     problem, n_classes = trial.prepared.problem, len(trial.classes)
-    codes = np.where(problem.vertex >= 0, trial.answers(trial.values)[problem.vertex], -1)
+    codes = trial.row_codes
     given = np.flatnonzero(problem.labeled_rows & (problem.vertex >= 0))
     labels = predict_codes(trial.prepared.targets.columns[given])
     # A label of weight 2 counts as two labels; weights of other rows have no meaning.

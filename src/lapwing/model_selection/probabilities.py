@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,16 +23,14 @@ from sklearn.utils.validation import check_is_fitted
 from lapwing._arrays import Array, RandomSource
 from lapwing._host.warn import warn
 from lapwing._rows import PointsLike
-from lapwing.classes.decoding import predict_codes
 from lapwing.classes.labels import code_classes
 from lapwing.classes.probabilities import Sharpness, fit_sharpness, tempered
 from lapwing.estimators.classifier import SemiSupervisedClassifier
 from lapwing.estimators.path import NORMAL_95
-from lapwing.estimators.prepared import removable, without
 from lapwing.estimators.updates import Updatable
 from lapwing.exceptions import FewLabelsWarning
 from lapwing.model_selection.candidates import before_last, chosen_by, last_step, with_last
-from lapwing.model_selection.reproducibility import Trial, start
+from lapwing.model_selection.trials import LeftOutRounds, Trial, leave_out_rounds, start
 
 # Nodes of the average over the sharpness: probabilities differ by at most 0.001 from those with
 # 101, and by 0.005 with 5 (spreads of 0.2 to 1, three classes).
@@ -157,7 +155,7 @@ def _check_data_of_the_fit(
 def relative_sharpness(trial: Trial, left_out: LeftOutRounds) -> Sharpness:
     """Return the sharpness by left-out labels, relative to the prior alone."""
     prior = trial.refits.estimator._sharpness_prior
-    problem, values = trial.prepared.problem, trial.values + trial.offsets(trial.values)
+    problem, values = trial.prepared.problem, trial.scores(trial.values)
     scores = values[~problem.labeled], values[problem.index]
     alone = fit_sharpness(prior, *scores)
     found = fit_sharpness(prior, *scores, left_out.scores, left_out.scored)
@@ -338,94 +336,3 @@ def _choose(shares: Array, free: Array, sharpness: Sharpness, precision: float) 
 
     interval = precision_at(-1.0), precision_at(1.0)
     return SureRows(sure, probability, float(threshold), float(probability[sure].mean()), interval)
-
-
-class LeftOutRounds(NamedTuple):
-    """Result of rounds of left-out labels.
-
-    Attributes
-    ----------
-    codes : ndarray of shape (l,)
-        Classes of the labels.
-    missed : ndarray of shape (l,)
-        Fraction of the rounds without a label that misclassify it; NaN if it was never left out.
-    scores : ndarray of shape (r, c)
-        Decision values of left-out labels, a row for each round and label.
-    scored : ndarray of shape (r,)
-        Their classes.
-    """
-
-    codes: Array
-    missed: Array
-    scores: Array
-    scored: Array
-
-    @property
-    def judged(self) -> Array:
-        """Mask (l,) of the labels that were left out."""
-        return np.asarray(~np.isnan(self.missed))
-
-    def n_missed(self, n_classes: int) -> Array:
-        """Count the misclassified labels of each class; fractional if only in some rounds."""
-        return np.bincount(self.codes[self.judged], self.missed[self.judged], n_classes)
-
-    def n_left_out(self, n_classes: int) -> Array:
-        """Count the left-out labels of each class."""
-        return np.bincount(self.codes[self.judged], minlength=n_classes)
-
-
-def make_rounds(codes: Array, possible: Array, key: Array, n_rounds: int, seed: int) -> list[Array]:
-    """Choose labels to leave out together, one of every class with several.
-
-    Parameters
-    ----------
-    codes : ndarray of shape (l,)
-        Classes of the labels.
-    possible : ndarray of shape (l,)
-        Mask of the labels whose class has another one.
-    key : ndarray of shape (l,)
-        Sort key of the labels, so that their order has no effect.
-    n_rounds : int
-        The labels of a class are used in random order, and again after all have been used.
-    seed : int
-
-    Returns
-    -------
-    list of ndarray
-        Positions of labels.
-    """
-    rng = np.random.default_rng(seed)
-    order = np.argsort(key, kind="stable")
-    pools = [order[(possible & (codes == code))[order]] for code in np.unique(codes[possible])]
-    if not pools or not n_rounds:
-        return []
-    dealt = []
-    for pool in pools:
-        turns = -(-n_rounds // len(pool))
-        dealt.append(np.concatenate([rng.permutation(pool) for _ in range(turns)])[:n_rounds])
-    return list(np.stack(dealt, axis=1))
-
-
-def leave_out_rounds(trial: Trial, max_left_out: int, seed: int) -> LeftOutRounds:
-    """Fit without the labels of each round, and predict them, until enough have been left out.
-
-    The fits keep the class proportions of all labels. Trials leave out the same labels, even if
-    their fits cost nothing: labels that are hard for all would otherwise count against some only.
-    """
-    problem = trial.prepared.problem
-    codes = predict_codes(problem.targets)
-    counts = np.bincount(codes)
-    n_rounds = min(int(counts.max()), -(-max_left_out // len(counts)))
-    refits = trial.refits.holding_shares()
-    possible = removable(trial.prepared, False)
-    times, missed = np.zeros(len(codes)), np.zeros(len(codes))
-    scores, scored = [np.zeros((0, trial.values.shape[1]))], [codes[:0]]
-    for left in make_rounds(codes, possible, trial.ranks[problem.index], n_rounds, seed):
-        values = refits.values(without(trial.prepared, left))
-        answers = trial.answers(values)
-        times[left] += 1
-        missed[left] += answers[problem.index[left]] != codes[left]
-        scores.append((values + trial.offsets(values))[problem.index[left]])
-        scored.append(codes[left])
-    times[times == 0] = np.nan
-    return LeftOutRounds(codes, missed / times, np.concatenate(scores), np.concatenate(scored))

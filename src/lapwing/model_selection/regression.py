@@ -23,7 +23,7 @@ from lapwing.estimators.prepared import SILENT
 from lapwing.model_selection.candidates import LABELS_ALONE, Candidate, with_last
 from lapwing.model_selection.evidence import PROBABILITY
 from lapwing.model_selection.relevance_scaler import optimism_of
-from lapwing.model_selection.reproducibility import start
+from lapwing.model_selection.trials import start
 
 # Relative gain from which a method with a graph is preferred. On five sets of 400 rows with 20, 40
 # and 80 targets and four draws, the mean error relative to that of the best supervised method in
