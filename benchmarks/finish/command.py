@@ -31,7 +31,7 @@ from lapwing._host.threads import single_blas_thread
 from lapwing._label.history import NO_CODE
 from lapwing._label.learner import Answers, Estimate, Learner, PointGraph
 from lapwing._label.state import Checks, check_places, looks_done
-from lapwing.model_selection.stopping import rows_needed
+from lapwing.model_selection.evidence import rows_needed
 
 MOST = 800  # points, as a label costs n^2, and there are eighty users with up to 200 labels
 MOST_LABELS = 200

@@ -14,7 +14,7 @@ from lapwing._label.learner import Estimate
 from lapwing._label.server import read_target
 from lapwing._label.session import Session
 from lapwing._label.state import Checks, check_places, looks_done, mixed
-from lapwing.model_selection.stopping import exact_error, rows_needed
+from lapwing.model_selection.evidence import exact_error, rows_needed
 from tests.label.pages import CLASSES, problem, session
 
 X, TRUTH = problem()

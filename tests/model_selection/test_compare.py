@@ -38,13 +38,14 @@ from lapwing.model_selection import (
     default_candidates,
     reproducibility,
 )
-from lapwing.model_selection.candidates import CLUSTERS, LABELS_ALONE, SHEETS, message_of
+from lapwing.model_selection.candidates import CLUSTERS, LABELS_ALONE, SHEETS
 from lapwing.model_selection.comparison import (
     CompareSettings,
     Setting,
     caveats,
     compared,
     in_order,
+    message_of,
     verdict,
 )
 from lapwing.model_selection.evidence import (
@@ -175,9 +176,8 @@ def test_all_candidates_leave_out_the_same_labels(monkeypatch: pytest.MonkeyPatc
         return without(prepared, left)
 
     monkeypatch.setattr("lapwing.model_selection.trials.without", noted)
-    asked = CompareSettings(
-        [SVM, GAP, GRAPH], Effort(1, 8, 0), 60, "auto", 0, efforts={"gap": Effort(1, 4, 0)}
-    )
+    efforts = {"gap": Effort(1, 4, 0)}
+    asked = CompareSettings([SVM, GAP, GRAPH], Effort(1, 8, 0), 60, efforts=efforts)
     comparison, _ = compared(X, y, None, asked, SILENT)
     table = comparison.table
     assert [one.n_left_out for one in table] == [4, 4, 4]

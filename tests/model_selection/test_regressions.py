@@ -26,13 +26,13 @@ from lapwing import (
 from lapwing.exceptions import ConstantFitWarning
 from lapwing.model_selection import Candidate, compare, default_candidates
 from lapwing.model_selection.candidates import LABELS_ALONE, SMOOTH
-from lapwing.model_selection.regression import (
-    RegressionEvidence,
-    _interval,
+from lapwing.model_selection.comparison import (
+    Setting,
     clearly_better,
-    regression_verdict,
     simplest_first,
+    verdict,
 )
+from lapwing.model_selection.evidence import RegressionEvidence, _interval
 from lapwing.models import load_model, save_model
 from tests.helpers.data import labeled_curve
 
@@ -55,6 +55,10 @@ def evidence(name: str, residuals: Any, assumption: str = SMOOTH, **others: Any)
         "seconds": 0.0,
     }
     return RegressionEvidence(name, assumption=assumption, residuals=residuals, **told | others)
+
+
+def said(*table: Any, n_labeled: int = 20) -> str:
+    return verdict(table, Setting(np.empty(0), np.array([n_labeled]), n_samples=50, n_used=50))
 
 
 @pytest.mark.parametrize("candidate", [ALONE, GRAPH, TUBE], ids=lambda one: one.name)
@@ -142,7 +146,7 @@ def test_clearly_better_by_a_standard_error() -> None:
     assert unsure.error < 0.98 * alone.error
     assert not clearly_better(unsure, alone)
     assert simplest_first([unsure, alone])[0] is unsure
-    assert "seem to help" in regression_verdict([unsure, alone])
+    assert "seem to help" in said(unsure, alone)
     assert clearly_better(evidence("same", 0.99 * noise), alone)
     # Of different rows those that both have count.
     few = evidence("few", 0.5 * noise[:10], rows=np.arange(10), weights=np.full(10, 0.1))
@@ -152,9 +156,6 @@ def test_clearly_better_by_a_standard_error() -> None:
 def test_verdicts() -> None:
     alone = evidence("alone", np.full(20, 1.0), LABELS_ALONE)
     better = evidence("better", np.full(20, 0.5))
-
-    def said(*table: Any, all_labeled: bool = False) -> str:
-        return regression_verdict(table, all_labeled=all_labeled)
 
     assert said(better, alone) == (
         "The unlabelled rows help: values are smooth along the rows. Use better. Targets left out "
@@ -170,7 +171,7 @@ def test_verdicts() -> None:
     nothing = evidence("nothing", np.ones(20), explained=0.05)
     assert "hardly better than the mean of the targets" in said(nothing)
     assert "Nothing here follows" in said(evidence("flat", np.ones(20), explained=math.nan))
-    assert said(alone, all_labeled=True).startswith("Every row has a target")
+    assert said(alone, n_labeled=50).startswith("Every row has a target")
 
 
 def test_the_regressor_predicts_as_the_chosen_estimator(tmp_path: Any) -> None:

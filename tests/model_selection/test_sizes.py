@@ -114,7 +114,9 @@ def test_balance_is_by_the_names_of_the_classes() -> None:
 def test_the_chosen_estimator_meets_the_prior(monkeypatch: pytest.MonkeyPatch, kept: str) -> None:
     X, y, truth = unequal()
     one = next(c for c in default_candidates(X) if c.name == kept.replace("class_prior=...", ""))
-    monkeypatch.setattr("lapwing.model_selection.comparison.default_candidates", lambda *_: (one,))
+    monkeypatch.setattr(
+        "lapwing.model_selection.comparison.default_candidates", lambda *_, **__: (one,)
+    )
     sizes = np.bincount(truth)
     model = FewLabelClassifier(class_prior=sizes, **QUICK).fit(X, y)
     assert model.evidence_.chosen.name == kept

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from lapwing.model_selection.stopping import exact_error, rows_needed
+from lapwing.model_selection.evidence import exact_error, rows_needed
 
 
 @pytest.mark.parametrize(("n_wrong", "n_rows"), [(0, 7), (3, 20), (20, 20)])

@@ -39,14 +39,13 @@ from lapwing.model_selection.candidates import (
     Candidate,
     default_candidates,
     quick_candidates,
-    warn_of_failures,
     with_sizes,
 )
 from lapwing.model_selection.comparison import (
     CompareSettings,
     Comparison,
     compared,
-    compared_regressions,
+    warn_of_failures,
 )
 from lapwing.model_selection.evidence import Effort
 from lapwing.model_selection.relevance_scaler import RelevanceScaler
@@ -286,10 +285,12 @@ def _compare_settings(
 ) -> CompareSettings:
     """Return the settings of a comparison of the default candidates."""
     if table.numeric:
-        return CompareSettings(None, Effort(1, 0), max_rows, "auto", seed)
+        return CompareSettings(None, max_samples=max_rows, random_state=seed, regression=True)
     found = default_candidates(points, table.unlabeled, len(np.unique(table.y[table.labeled])))
     candidates = quick_candidates(found) if table.labeled.all() else found
-    return CompareSettings(candidates, effort, max_rows, table.unlabeled, seed)
+    return CompareSettings(
+        candidates, effort, max_rows, unlabeled=table.unlabeled, random_state=seed
+    )
 
 
 def _limited(settings: CompareSettings, plan: EffortPlan) -> CompareSettings:
@@ -316,11 +317,7 @@ def _compare(
     for one in settings.candidates or ():
         if "random_state" in one.estimator.get_params(deep=False):
             one.estimator.set_params(random_state=settings.random_state)
-    sharpness = None
-    if table.numeric:
-        found = compared_regressions(points, table.y, None, settings, progress)
-    else:
-        found, sharpness = compared(points, table.y, None, settings, progress)
+    found, sharpness = compared(points, table.y, None, settings, progress)
     warn_of_failures(found.failed, stacklevel=2)
     return found, sharpness
 

@@ -30,7 +30,7 @@ from lapwing.exceptions import (
 )
 from lapwing.graphs.design import cover
 from lapwing.graphs.spectral import smallest_eigenpairs
-from lapwing.model_selection.stopping import exact_error
+from lapwing.model_selection.evidence import exact_error
 from lapwing.model_selection.trials import LeaveOneOut, Trial, leave_out_each
 from lapwing.problem import distinct_rows
 

@@ -14,7 +14,7 @@ from lapwing._label.material import Material
 from lapwing._label.model import ModelSnapshot
 from lapwing._label.state import State, looks_done
 from lapwing._report.text import percent, plural
-from lapwing.model_selection.stopping import rows_needed
+from lapwing.model_selection.evidence import rows_needed
 
 _STEPS_SHOWN = 500
 _DOUBTS_SHOWN = 50

@@ -14,10 +14,9 @@ chooses the rows to label next, with a model or before there is any label.
 from lapwing._host.modules import publish as _publish
 from lapwing.model_selection.candidates import Candidate, default_candidates
 from lapwing.model_selection.comparison import Comparison, compare
-from lapwing.model_selection.evidence import Evidence
+from lapwing.model_selection.evidence import Evidence, RegressionEvidence
 from lapwing.model_selection.next_rows import rows_to_label
 from lapwing.model_selection.probabilities import SureRows, calibrate, sure_rows
-from lapwing.model_selection.regression import RegressionEvidence
 from lapwing.model_selection.scorers import HeldOut, labeled_cross_val_predict, labeled_scorer
 from lapwing.model_selection.splitters import (
     LabeledKFold,

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
-from sklearn.exceptions import FitFailedWarning
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
@@ -337,45 +335,3 @@ def label_rows(n_classes: int, sizes: Array | None = None) -> Array:
     if sizes is None:
         return np.ones(n_classes)
     return np.asarray((1 - sizes) / guessing(n_classes, sizes))
-
-
-def sample_caveats(n_used: int, n_samples: int) -> list[str]:
-    """Return the caveat that the evidence is from a sample of the rows, if it is."""
-    if n_used == n_samples:
-        return []
-    return [
-        f"The evidence is of {n_used} of the {n_samples} rows, with all labelled ones among them. "
-        "On all rows methods that join neighbours do better."
-    ]
-
-
-def message_of(error: Exception) -> str:
-    """Return the first line of an error, with its type unless it is a clear error of ours."""
-    # scikit-learn's errors go on for lines with advice.
-    line = str(error).strip().partition("\n")[0]
-    clear = isinstance(error, (ValueError, MemoryError)) and line
-    return line if clear else f"{type(error).__name__}: {line}"
-
-
-def refuse_if_all_failed(errors: Mapping[str, Exception], n_candidates: int) -> None:
-    """Raise an error if no candidate is left.
-
-    An error that all of them share is about the data, and is raised as it is.
-    """
-    if len(errors) < n_candidates:
-        return
-    first = next(iter(errors.values()))
-    if n_candidates > 1 and len({message_of(error) for error in errors.values()}) == 1:
-        raise first
-    messages = " ".join(f"{name!r}: {message_of(error)}" for name, error in errors.items())
-    raise ValueError(f"No candidate can be fitted. {messages}") from first
-
-
-def warn_of_failures(failed: Mapping[str, str], stacklevel: int) -> None:
-    """Warn of candidates that failed and are left out of the comparison."""
-    for name, error in failed.items():
-        warnings.warn(
-            f"The candidate {name!r} cannot be fitted, and is left out: {error}",
-            FitFailedWarning,
-            stacklevel=stacklevel + 1,
-        )

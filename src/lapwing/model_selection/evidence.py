@@ -1,4 +1,4 @@
-"""Evidence for a candidate without a held-out label."""
+"""Evidence for a candidate without a held-out label, and estimates of its error."""
 
 from __future__ import annotations
 
@@ -6,25 +6,34 @@ import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import betaincinv
+from scipy.special import betaincinv, chdtri, ndtri
 from scipy.stats import binom
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
 
 from lapwing._arrays import Array
 from lapwing._rows import PointsLike
 from lapwing.classes.decoding import predict_codes
 from lapwing.classes.probabilities import Sharpness
+from lapwing.estimators.lapsvm import LapRLSRegressor
+from lapwing.estimators.path import PathEstimator, standard_error
+from lapwing.estimators.prepared import SILENT
 from lapwing.model_selection.candidates import (
+    LABELS_ALONE,
     Candidate,
     given_sizes,
     guessing,
     label_rows,
     last_step,
+    with_last,
 )
 from lapwing.model_selection.probabilities import relative_sharpness
+from lapwing.model_selection.relevance_scaler import optimism_of
 from lapwing.model_selection.trials import (
     Trial,
     contradiction,
@@ -46,6 +55,8 @@ _MOST_CONTRADICTED = 0.2
 # A class is rare if so few labels of it have at most this probability with equal proportions: the
 # usual level of a test.
 _RARE_LEVEL = 0.05
+
+_ROUNDING = 1e-12  # relative to the largest target: smaller errors of regressions are rounding
 
 PROBABILITY = 0.9  # of an interval
 
@@ -168,6 +179,82 @@ class Evidence:
         )
 
 
+@dataclass(frozen=True, eq=False)
+class RegressionEvidence:
+    """Evidence for a regression among the candidates of `compare`.
+
+    Parameters
+    ----------
+    name : str
+        Name in the table.
+    estimator : estimator
+        Unfitted estimator, with the parameters that it selected if it has parameter selection.
+    assumption : str
+        Assumption about the values, in words; 'labels alone' if the rows without a target are not
+        used, also as a result of parameter selection.
+    error : float
+        Weighted root mean square of `residuals`, in the units of y.
+    error_interval : tuple of float
+        Interval that contains the error on other rows with probability 0.9: the wider of those by
+        the normal distribution of the mean square, which accounts for heavy tails, and by the
+        chi-squared distribution of normal residuals, which accounts for few residuals.
+    explained : float
+        1 minus the mean square relative to that of the mean of the other targets: at most 1, and 0
+        or less if the fit is no better than the mean.
+    rows : ndarray of int of shape (n_left_out,)
+        Rows of X whose targets were left out in turn.
+    residuals : ndarray of shape (n_left_out,)
+        Leave-one-out residuals of the targets, multiplied by `RelevanceScaler.optimism_` if the
+        columns were scaled with all targets.
+    weights : ndarray of shape (n_left_out,)
+        Weights of the targets, with sum 1.
+    seconds : float
+        Time of the trial.
+    """
+
+    regression: ClassVar[bool] = True
+    admitted: ClassVar[bool] = True  # only classifiers can be rejected
+    objection: ClassVar[str] = ""
+    HEADER: ClassVar[tuple[str, ...]] = (
+        "candidate", "assumption", "off by (90 % interval)", "explained", "left out", "seconds",
+    )  # fmt: skip
+    FIGURES: ClassVar[tuple[str, ...]] = ("explained", "n_left_out", "seconds")
+
+    name: str
+    estimator: Any
+    assumption: str
+    error: float
+    error_interval: tuple[float, float]
+    explained: float
+    rows: Array
+    residuals: Array
+    weights: Array
+    seconds: float
+
+    @property
+    def n_left_out(self) -> int:
+        """Number of targets that were left out."""
+        return len(self.residuals)
+
+    def cells(self) -> tuple[str, ...]:
+        """Format the row of the table.
+
+        Returns
+        -------
+        tuple of str
+            A text for each column of the table.
+        """
+        low, high = self.error_interval
+        return (
+            self.name,
+            self.assumption,
+            f"{self.error:.3g} ({low:.3g}-{high:.3g})",
+            "-" if math.isnan(self.explained) else f"{100 * self.explained:.0f} %",
+            str(self.n_left_out),
+            f"{self.seconds:.1f}",
+        )
+
+
 def _percent(share: float) -> str:
     return f"{100 * share:.0f} %"
 
@@ -200,8 +287,7 @@ def try_out(
     """
     begun = time.perf_counter()
     trial = start(candidate.estimator, X, y, sample_weight)
-    problem, n_classes = trial.prepared.problem, len(trial.classes)
-    codes = trial.row_codes
+    problem, n_classes, codes = trial.prepared.problem, len(trial.classes), trial.row_codes
     given = np.flatnonzero(problem.labeled_rows & (problem.vertex >= 0))
     labels = predict_codes(trial.prepared.targets.columns[given])
     # A label of weight 2 counts as two labels; weights of other rows have no meaning.
@@ -215,18 +301,17 @@ def try_out(
 
     left_out = leave_out_rounds(trial, effort.max_left_out, effort.seed)
     missed = left_out.missed[left_out.judged]
-    n_missed, n_left_out = left_out.n_missed(n_classes), left_out.n_left_out(n_classes)
+    of_classes = left_out.n_missed(n_classes), left_out.n_left_out(n_classes)
     wrong = float(missed.mean()) if len(missed) else math.nan
-    estimate = estimate_error(0.0, n_missed, n_left_out, sizes=sizes)
     changed, changed_error, against = math.nan, math.nan, 0.0
-    if estimate.error <= bar:
+    competes = estimate_error(0.0, *of_classes, sizes=sizes).error <= bar
+    if competes:
         changed, changed_error = _reproduce(trial, effort)
         if supervised is not None and not math.isnan(changed):
             against = contradiction(supervised, codes, effort.seed)
-        estimate = estimate_error(changed, n_missed, n_left_out, contradiction=against, sizes=sizes)
-    if objection:
-        # Predictions that lose a class are reproducible even if wrong: only the labels count.
-        estimate = estimate_error(math.nan, n_missed, n_left_out, sizes=sizes)
+    # Predictions that lose a class are reproducible even if wrong: only the labels count.
+    counted = math.nan if objection else changed if competes else 0.0
+    estimate = estimate_error(counted, *of_classes, contradiction=against, sizes=sizes)
     evidence = Evidence(
         name=candidate.name,
         estimator=candidate.estimator,
@@ -244,7 +329,7 @@ def try_out(
         seconds=time.perf_counter() - begun,
         contradiction=against,
     )
-    return TrialResult(evidence, codes, n_missed, n_left_out, relative_sharpness(trial, left_out))
+    return TrialResult(evidence, codes, *of_classes, relative_sharpness(trial, left_out))
 
 
 def objection_to(
@@ -290,6 +375,65 @@ def _reproduce(trial: Trial, effort: Effort) -> tuple[float, float]:
         return math.nan, math.nan
     errors = found.of_class_standard_error[there]
     return float(found.of_class[there].mean()), float(np.sqrt((errors**2).sum()) / there.sum())
+
+
+def try_out_regression(
+    candidate: Candidate, X: PointsLike, y: ArrayLike, sample_weight: ArrayLike | None
+) -> RegressionEvidence:
+    """Gather the evidence for a regression by exact leave-one-out.
+
+    Parameter selection is done once with all targets, as there are few parameters. Errors after
+    column scaling, which has a parameter per column, are corrected for it.
+
+    Raises
+    ------
+    ValueError
+        As for `fit`, and if there is only one target.
+    """
+    begun = time.perf_counter()
+    tried, optimism = candidate.estimator, 1.0
+    if isinstance(tried, Pipeline):
+        steps = clone(tried[:-1])
+        X = steps.fit_transform(X, y) if len(steps) else X
+        tried, optimism = tried[-1], optimism_of(steps.steps)
+    refits: Any = start(tried, X, y, sample_weight).refits
+    if isinstance(refits.estimator, PathEstimator):
+        refits = refits.estimator._solve(refits.prepared, SILENT).refits()
+    problem = refits.prepared.problem
+    if len(problem.targets) < 2:
+        raise ValueError("y contains one target, and none can be left out. Give at least two.")
+    residuals = optimism * (problem.targets - refits.left_out())[:, 0]
+    weights = problem.weights / problem.weights.sum()
+    least = (_ROUNDING * np.abs(problem.targets).max(initial=0.0)) ** 2
+    squares = weights @ residuals**2
+    squares = squares if squares > least else 0.0
+    others = 1 - weights  # total weight of the other targets
+    of_mean = weights @ ((problem.targets[:, 0] - weights @ problem.targets[:, 0]) / others) ** 2
+    low, high = _interval(squares, residuals**2, weights)
+    last = clone(refits.estimator)
+    # Only the dual solver has the leave-one-out values that intervals need.
+    if isinstance(last, LapRLSRegressor) and (last.kernel, last.solver) == ("linear", "auto"):
+        last.set_params(solver="dual")
+    return RegressionEvidence(
+        name=candidate.name,
+        estimator=with_last(clone(candidate.estimator), last),
+        assumption=candidate.assumption if last._wants_graph() else LABELS_ALONE,
+        error=math.sqrt(squares),
+        error_interval=(math.sqrt(low), math.sqrt(high)),
+        explained=float(1 - squares / of_mean) if of_mean > least else math.nan,
+        rows=problem.observed,
+        residuals=residuals,
+        weights=weights,
+        seconds=time.perf_counter() - begun,
+    )
+
+
+def _interval(squares: float, each: Array, weights: Array) -> tuple[float, float]:
+    """Compute the interval of the mean square on other rows."""
+    half = float(ndtri((1 + PROBABILITY) / 2)) * standard_error(each, weights)
+    tail = (1 - PROBABILITY) / 2
+    low, high = (squares * len(each) / chdtri(len(each), p) for p in (tail, 1 - tail))
+    return max(0.0, min(squares - half, float(low))), max(squares + half, float(high))
 
 
 class Constants(NamedTuple):
@@ -410,3 +554,59 @@ def effective_counts(n_left_out: Array) -> Array:
     intervals contain the error in 78 % of the draws without the limit and in 89 % with it.
     """
     return np.asarray(np.minimum(n_left_out, 2 * n_left_out.min() + 1))
+
+
+def exact_error(n_wrong: int, n_rows: int) -> ErrorEstimate:
+    """Compute the error rate on random rows, and its Clopper-Pearson interval.
+
+    Parameters
+    ----------
+    n_wrong : int
+        Number of rows that a model fitted without their label misclassifies.
+    n_rows : int
+        Number of rows drawn at random, at least 1.
+    """
+    tail, n_right = (1 - PROBABILITY) / 2, n_rows - n_wrong
+    # Quantiles of beta distributions; `scipy.stats` takes a hundred times as long.
+    low = betaincinv(n_wrong, n_right + 1, tail) if n_wrong else 0.0
+    high = betaincinv(n_wrong + 1, n_right, 1 - tail) if n_right else 1.0
+    return ErrorEstimate(n_wrong / n_rows, float(low), float(high))
+
+
+@lru_cache(maxsize=1024)
+def rows_needed(target: float, n_wrong: int) -> int:
+    """Return the number of random rows needed to stop labelling at a target error rate.
+
+    Testing the interval of `exact_error` after each row, and stopping at the first success, would
+    stop too often by chance, so the probability of a false stop is distributed over all looks
+    (alpha spending): with k misclassified rows, stopping is allowed from n_k rows on, where n_k is
+    the first number such that a model with an error rate equal to the target has at most k
+    misclassified rows, without having stopped before, with a probability of
+    0.1 / ((k + 1) (k + 2)). These sum to 0.1 over all k.
+
+    This holds for independent rows and a fixed model. If the model improves while rows are
+    labelled, false stops are rarer, by `python -m benchmarks finish`.
+
+    Parameters
+    ----------
+    target : float
+        Error rate to reach, in (0, 1).
+    n_wrong : int
+        Number of misclassified rows.
+
+    Returns
+    -------
+    int
+        Number of rows; for a target of 0.05, 59 without misclassified rows and 98 with one.
+    """
+    going = np.zeros(n_wrong + 1)  # probability of 0, 1, ... errors without an earlier stop
+    going[0] = 1.0
+    n_rows = 0
+    for k in range(n_wrong + 1):
+        allowed = (1 - PROBABILITY) / ((k + 1) * (k + 2))
+        while going[: k + 1].sum() > allowed:
+            going[1:] = going[1:] * (1 - target) + going[:-1] * target
+            going[0] *= 1 - target
+            n_rows += 1
+        going[: k + 1] = 0.0
+    return n_rows

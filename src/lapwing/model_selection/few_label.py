@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from dataclasses import KW_ONLY
-from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -22,6 +20,7 @@ from lapwing._parameters import FLAG, check, parameters
 from lapwing._rows import PointsLike, header_of, is_rows, rows_or_array
 from lapwing.classes.labels import read_targets
 from lapwing.classes.markers import read_column
+from lapwing.classes.probabilities import Sharpness
 from lapwing.estimators._docs import document
 from lapwing.estimators.classifier import PartlyLabeledMixin
 from lapwing.estimators.input_checks import warn_row_order
@@ -32,7 +31,7 @@ from lapwing.estimators.multioutput import (
     of_each_target,
     split_targets,
 )
-from lapwing.estimators.prepared import Progress, Shown, Stages, refuse_missing_y
+from lapwing.estimators.prepared import Progress, Shown, refuse_missing_y
 from lapwing.estimators.regressor import GaussianRegressor
 from lapwing.estimators.template import is_fitted_name
 from lapwing.estimators.updates import Updatable
@@ -40,15 +39,13 @@ from lapwing.exceptions import LapwingWarning
 from lapwing.model_selection.candidates import (
     Chooser,
     before_last,
-    default_candidates,
     last_step,
-    warn_of_failures,
 )
 from lapwing.model_selection.comparison import (
     CompareSettings,
     Comparison,
     compared,
-    compared_regressions,
+    warn_of_failures,
 )
 from lapwing.model_selection.evidence import Effort
 from lapwing.model_selection.probabilities import sharpen_untested
@@ -84,16 +81,20 @@ class FewLabelEstimator(Chooser, CallbackSupportMixin, BaseEstimator):
     def _choose(
         self,
         X: PointsLike,
+        points: Any,
         y: ArrayLike,
         sample_weight: ArrayLike | None,
-        compare: Callable[[Stages], tuple[Comparison, T]],
-    ) -> tuple[Any, T]:
-        """Compare, fit the selected estimator to all rows, and return its last step."""
+        settings: CompareSettings,
+    ) -> tuple[Any, Sharpness | None]:
+        """Compare, fit the selected estimator to all rows, and return its last step.
+
+        Also returns the sharpness of its scores, if it is a classifier.
+        """
         progress = Progress(self, None, X, y)
         with Shown("Choosing a method", progress) as stages:
             with warnings.catch_warnings():  # the final fit repeats the warnings for all rows
                 warnings.simplefilter("ignore", LapwingWarning)
-                evidence, beside = compare(stages)
+                evidence, sharpness = compared(points, y, sample_weight, settings, stages)
             warn_of_failures(evidence.failed, stacklevel=3)
             best = self._prepared_best(evidence)
             weights = {} if sample_weight is None else {_weights_of(best): sample_weight}
@@ -106,7 +107,7 @@ class FewLabelEstimator(Chooser, CallbackSupportMixin, BaseEstimator):
         fitted = last_step(best)
         self.labeled_ = fitted.labeled_
         self.transduction_ = fitted.transduction_
-        return fitted, beside
+        return fitted, sharpness
 
     def _prepared_best(self, evidence: Comparison) -> Any:
         """Prepare the selected estimator for its fit to all rows."""
@@ -264,17 +265,17 @@ class FewLabelClassifier(PartlyLabeledMixin, FewLabelEstimator):
             For each candidate that cannot be fitted and is left out.
         """
         points, y = self._begin(X, y), read_column(y)  # once, with its warnings
-        effort = Effort(self.n_draws, self.max_left_out, 0)
-        asked = CompareSettings(
+        effort = Effort(self.n_draws, self.max_left_out)
+        settings = CompareSettings(
             self.candidates,
             effort,
             self.max_samples,
+            self.class_prior,
             self.unlabeled,
             self.random_state,
-            self.class_prior,
         )
-        compare = partial(compared, points, y, sample_weight, asked)
-        fitted, sharpness = self._choose(X, y, sample_weight, compare)
+        fitted, sharpness = self._choose(X, points, y, sample_weight, settings)
+        assert sharpness is not None
         sharpen_untested(fitted, sharpness)  # from fits that the comparison made anyway
         self.classes_ = fitted.classes_
         self.transduction_proba_ = fitted.transduction_proba_
@@ -434,17 +435,13 @@ class FewLabelRegressor(SeveralTargets, FewLabelEstimator):
             self.estimators_ = fitted
             return self
         y, _ = read_targets(y)  # once, with its warnings
-        candidates = self.candidates
-        if candidates is None:
-            candidates = default_candidates(points, regression=True)
-        asked = CompareSettings(
-            candidates, Effort(1, 0, 0), self.max_samples, "auto", self.random_state
+        settings = CompareSettings(
+            self.candidates,
+            max_samples=self.max_samples,
+            random_state=self.random_state,
+            regression=True,
         )
-
-        def compare(stages: Stages) -> tuple[Comparison, None]:
-            return compared_regressions(points, y, sample_weight, asked, stages), None
-
-        fitted, _ = self._choose(X, y, sample_weight, compare)
+        fitted, _ = self._choose(X, points, y, sample_weight, settings)
         correct_left_out(fitted, getattr(self.best_estimator_, "steps", ()))
         self.unlabeled_help_ = self.evidence_.unlabeled_help
         return self
