@@ -39,8 +39,8 @@ from lapwing.losses.base import Loss
 from lapwing.model_selection import LabeledKFold
 from lapwing.models import load_model, save_model
 from lapwing.objectives.volumes import CLAMP, VolumeProblem
-from lapwing.solvers.graph.linear import resolvent
 from lapwing.solvers.graph.partition import Partition, assigned, positive_shares, recorded
+from lapwing.solvers.graph.propagation import resolvent
 from lapwing.solvers.graph.registry import PARTITIONS, PartitionMethod
 from tests.helpers.answers import scores
 from tests.helpers.data import Data, labeled_clusters, labeled_curve

@@ -311,7 +311,7 @@ def test_warns_once_if_ties_miss_the_prior() -> None:
 
 
 def test_warns_if_the_partition_does_not_converge(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lapwing.solvers.graph.linear._MAX_ITER", 1)
+    monkeypatch.setattr("lapwing.solvers.graph.propagation._MAX_ITER", 1)
     X, y, _ = blobs((40, 40), gap=6.0)
     with pytest.warns(ConvergenceWarning, match=r"'laplace' did not converge: its last .*KNNGraph"):
         model = BalancedGraphClassifier(method="laplace").fit(X, y)

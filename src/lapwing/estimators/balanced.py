@@ -29,8 +29,8 @@ from lapwing.graphs.registry import default_metric
 from lapwing.objectives.volumes import VolumeProblem, volume_problem
 from lapwing.problem import Problem
 from lapwing.solvers.graph.evidence import chance_cut
-from lapwing.solvers.graph.linear import jeffreys_prior
 from lapwing.solvers.graph.partition import Partition
+from lapwing.solvers.graph.propagation import jeffreys_prior
 from lapwing.solvers.graph.registry import PARTITIONS, in_order, partition_bytes
 from lapwing.solvers.ridge import FunctionRegression
 from lapwing.spaces.base import Space

@@ -18,8 +18,8 @@ from lapwing.solvers.graph.evidence import (
     negative_log_evidence,
 )
 from lapwing.solvers.graph.flow import CandidatePartition, Descent, descend, flow
-from lapwing.solvers.graph.linear import laplace
 from lapwing.solvers.graph.partition import side_by_side
+from lapwing.solvers.graph.propagation import laplace
 from lapwing.solvers.graph.refine import Path, diffused, walk_down
 from tests.helpers.volumes import blob_problem, cut_of, dense_system, graph_problem
 

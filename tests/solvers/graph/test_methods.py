@@ -13,7 +13,7 @@ from lapwing.classes.decoding import enforce_codes
 from lapwing.graphs import KNNGraph
 from lapwing.objectives.volumes import VolumeProblem
 from lapwing.solvers.base import Status
-from lapwing.solvers.graph.linear import laplace
+from lapwing.solvers.graph.propagation import laplace
 from lapwing.solvers.graph.refine import refine
 from lapwing.solvers.graph.registry import PARTITIONS
 from tests.helpers.volumes import blob_problem, dense, graph_problem, permuted

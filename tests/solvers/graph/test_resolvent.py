@@ -12,7 +12,7 @@ from lapwing.objectives.volumes import VolumeProblem
 from lapwing.solvers.base import Status
 from lapwing.solvers.conjugate_gradient import Solved
 from lapwing.solvers.graph import partition as partition_module
-from lapwing.solvers.graph.linear import resolvent, scales_of_contrast, shifted_solve
+from lapwing.solvers.graph.propagation import resolvent, scales_of_contrast, shifted_solve
 from tests.helpers.volumes import blob_problem, dense_system, graph_problem
 
 

@@ -48,7 +48,7 @@ from scipy.special import betaln
 
 from lapwing._arrays import Array
 from lapwing.objectives.volumes import GraphOperator, VolumeProblem, relative_entropy
-from lapwing.solvers.graph.linear import first_codes, reach_of
+from lapwing.solvers.graph.propagation import first_codes, reach_of
 
 _ROUNDS = 5  # in which labels are left out
 _STEPS, _HALVINGS = 100, 50  # maxima of Newton's method and its line search

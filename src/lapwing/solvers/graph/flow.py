@@ -54,7 +54,8 @@ from lapwing.solvers.graph.evidence import (
     nearest_to_prior,
     negative_log_evidence,
 )
-from lapwing.solvers.graph.linear import (
+from lapwing.solvers.graph.partition import Partition, PriorEvidence, side_by_side
+from lapwing.solvers.graph.propagation import (
     first_codes,
     harmonic,
     jeffreys_prior,
@@ -65,7 +66,6 @@ from lapwing.solvers.graph.linear import (
     scales_of_contrast,
     temperature_of,
 )
-from lapwing.solvers.graph.partition import Partition, PriorEvidence, side_by_side
 from lapwing.solvers.graph.refine import (
     SMOOTH,
     Path,

@@ -22,8 +22,8 @@ from lapwing._arrays import Array
 from lapwing.objectives.volumes import Scale, VolumeProblem
 from lapwing.solvers.base import Status
 from lapwing.solvers.conjugate_gradient import Solved
-from lapwing.solvers.graph.linear import poisson, resolvent, scales_of_contrast, shifted_solve
 from lapwing.solvers.graph.partition import Partition, assigned, recorded
+from lapwing.solvers.graph.propagation import poisson, resolvent, scales_of_contrast, shifted_solve
 from lapwing.solvers.graph.refine import open_volumes, refine
 
 _CONTRAST = 0.5  # 0.45 to 0.6 are within a point of each other on Uspst, COIL-20 and Digit1
@@ -70,7 +70,7 @@ def mbo(problem: VolumeProblem) -> Partition:
 
 
 @dataclass(frozen=True, eq=False)
-class _Iterate:
+class _DynamicsStep:
     codes: Array
     scores: Array  # whose largest entries are the codes
     fitted: Array  # resolvent of the shares
@@ -80,11 +80,11 @@ class _Iterate:
 
 def _step(
     problem: VolumeProblem, codes: Array, scores: Array, scale: Scale, start: Array | None
-) -> _Iterate:
+) -> _DynamicsStep:
     shares = problem.whole(codes)
     found = resolvent(problem, shares, scale.s, start=start)
     energy = problem.energy(shares, found.x, found.residual) / scale.contrast
-    return _Iterate(codes, scores, found.x, energy, found.n_iter)
+    return _DynamicsStep(codes, scores, found.x, energy, found.n_iter)
 
 
 def cut(problem: VolumeProblem) -> Partition:

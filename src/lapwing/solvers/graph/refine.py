@@ -49,8 +49,8 @@ from lapwing.classes.volumes import whole_volumes
 from lapwing.objectives.volumes import GraphOperator, VolumeProblem
 from lapwing.solvers.base import Status
 from lapwing.solvers.graph.evidence import AT_BOUNDARIES
-from lapwing.solvers.graph.linear import shifted_solve
 from lapwing.solvers.graph.partition import Partition, by_columns, recorded, side_by_side
+from lapwing.solvers.graph.propagation import shifted_solve
 
 # Even numbers, see above. Errors on MNIST from LapERLS with the true prior, eight draws of one
 # label per class, without splits: always ten steps 6.6 %, twenty 6.5, four 7.3, from 40 down to ten

@@ -11,9 +11,9 @@ from lapwing._arrays import Array
 from lapwing.objectives.volumes import VolumeProblem
 from lapwing.solvers.base import Solver, registry
 from lapwing.solvers.graph.flow import flow
-from lapwing.solvers.graph.linear import laplace, poisson, random_walk
 from lapwing.solvers.graph.mbo import cut, mbo
 from lapwing.solvers.graph.partition import Partition, fraction_at_once, n_side_by_side
+from lapwing.solvers.graph.propagation import laplace, poisson, random_walk
 
 _CACHED = 250_000  # entries of the shares: fewer fit into the cache in any order
 

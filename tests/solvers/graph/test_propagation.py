@@ -11,8 +11,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from lapwing.objectives.volumes import VolumeProblem
 from lapwing.solvers.base import Status
-from lapwing.solvers.graph.linear import laplace, poisson, poisson_values, random_walk
 from lapwing.solvers.graph.partition import Partition
+from lapwing.solvers.graph.propagation import laplace, poisson, poisson_values, random_walk
 from tests.helpers.volumes import blob_problem, dense, graph_problem
 
 
