@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from lapwing._label.learner import PointGraph
 from lapwing._label.model import LatestJob
-from lapwing._report.charts import principal_plane
 from lapwing.graphs.layout import neighbor_map
+from lapwing.plotting.drawing import principal_plane
 
 _MOST = 200_000  # points; more were not tried
 _LOWEST = 19  # lowest priority (niceness), so that the page is not slowed down

@@ -23,10 +23,10 @@ from lapwing._host.modules import require
 from lapwing._label.history import History
 from lapwing._label.words import RequestError
 from lapwing._report.association import BinnedColumns
-from lapwing._report.charts import principal_plane
 from lapwing._report.rows import even_sample, row_columns
 from lapwing._report.words import Words, row_words
 from lapwing._tables.tables import Table
+from lapwing.plotting.drawing import principal_plane
 
 _COLUMNS_SHOWN = 60
 _COLUMNS_FIRST = 6  # most informative columns, shown first

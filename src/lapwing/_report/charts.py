@@ -1,30 +1,23 @@
-"""Pictures of the report: maps of the rows, histograms, scatter plots, histories.
-
-They consist of paths, texts and points in the units of SVG; `charts.html` writes them.
-"""
+"""Geometry of the report's pictures: maps of the rows and plots, which `charts.html` draws."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
 from math import ceil, floor, log10
-from operator import itemgetter
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse.linalg import ArpackError
-from sklearn.decomposition import PCA
 
-from lapwing._arrays import as_dense, is_sparse
-from lapwing._report.text import clean, count, number, percent, shorten, tick
+from lapwing._report.text import clean, percent, shorten, tick
+from lapwing.plotting.drawing import principal_plane
 
 MAP_WIDTH = 720
 MAP_HEIGHTS = (320, 560)
 _PAD = 26
-_FITTED = 20_000  # rows; enough for two principal components without a copy of X
-_COVARIANCE_COLUMNS = 1000
 _LABELED_DRAWN = 300
 _OUTLIERS_FROM = 200
 
@@ -44,10 +37,7 @@ _SHAPES = (
 _SHAPE_OF = (0, 1, 2, 3, 0, 3, 1, 2, 1, 2)
 _TURNS = 4
 _STAR = "m0 -9.5l2.8 6 6.4 .8-4.7 4.5 1.2 6.4-5.7-3.2-5.7 3.2 1.2-6.4-4.7-4.5 6.4-.8z"
-_WIDTH, _HEIGHT = 560, 250  # of plots
 _NAMES_WRITTEN = 15  # more names would hide the points; the legend has all of them
-_LEFT, _RIGHT, _TOP, _BOTTOM = 78, 18, 18, 52
-_NAME = 24  # characters of a class name beside its row
 
 
 def choose_rows(
@@ -79,7 +69,13 @@ def place(
 ) -> dict[str, Any]:
     """Return coordinates of the rows `drawn`, in tenths of the picture's units, and axis names."""
     if embedding is None:
-        points, axes, method = principal_plane(X, drawn)
+        points, shares = principal_plane(X, drawn)
+        method = "the feature" if X.shape[1] == 1 else "principal components"
+        axes = [
+            f"{place} principal component ({percent(share)} of the variance)"
+            for place, share in zip(("first", "second"), shares.tolist(), strict=True)
+        ]
+        axes = ["the feature", ""] if X.shape[1] == 1 else axes
     else:
         plane = np.asarray(embedding, dtype=np.float64)
         if plane.shape != (X.shape[0], 2) or not np.isfinite(plane).all():
@@ -116,97 +112,6 @@ def place(
     }
 
 
-def principal_plane(X: Any, drawn: NDArray[np.intp]) -> tuple[NDArray[np.float64], list[str], str]:
-    """Return the first two principal components of the rows `drawn`, axis names, and method."""
-    n, p = X.shape
-    if p == 1:
-        values = as_dense(X[drawn]).ravel()
-        return np.column_stack([values, np.zeros(len(values))]), ["the feature", ""], "the feature"
-    sample = X
-    if n > _FITTED:
-        sample = X[np.sort(np.random.default_rng(0).choice(n, _FITTED, replace=False))]
-    if min(sample.shape) <= 2:
-        sample = as_dense(sample)  # the sparse solver cannot find all directions
-    solver = "auto"
-    if is_sparse(sample):
-        # ARPACK needs no p x p matrix, but cannot start on rows that are all equal.
-        solver = "covariance_eigh" if p <= _COVARIANCE_COLUMNS else "arpack"
-    try:
-        # Equal rows have no variance, and the explained fraction is 0 / 0.
-        with np.errstate(all="ignore"):
-            pca = PCA(2, svd_solver=solver, random_state=0).fit(sample)
-    except ArpackError:
-        return np.zeros((len(drawn), 2)), ["", ""], "principal components"
-    chosen = X[drawn] if is_sparse(sample) else as_dense(X[drawn])
-    points = np.asarray(pca.transform(chosen), dtype=np.float64)
-    shares = np.nan_to_num(pca.explained_variance_ratio_)
-    axes = [
-        f"{place} principal component ({percent(float(share))} of the variance)"
-        for place, share in zip(("first", "second"), shares, strict=True)
-    ]
-    return points, axes, "principal components"
-
-
-class Text(NamedTuple):
-    """Text in a picture, at a place, or turned by 90 degrees around it."""
-
-    look: str
-    x: float
-    y: float
-    words: str
-    turned: bool = False
-
-
-class Point(NamedTuple):
-    """Sign of a row with a tooltip.
-
-    Attributes
-    ----------
-    look, path : str
-        CSS classes and path of the sign.
-    name, words : str
-        Name of the row, and its label or prediction.
-    listed : bool
-        Whether it is accessible by keyboard, as for the few rows that the page lists.
-    ring : str
-        Path of a ring around it; may be empty.
-    """
-
-    look: str
-    path: str
-    name: str
-    words: str
-    listed: bool = False
-    ring: str = ""
-
-
-@dataclass
-class Picture:
-    """Picture with a text alternative for screen readers.
-
-    Attributes
-    ----------
-    kind : {'map', 'plot'}
-    title, text : str
-        Text alternative.
-    width, height : int
-        Size, without the strip of the tooltips.
-    paths : list of (str, str)
-        CSS classes and path of each line or area.
-    texts : list of Text
-    points : list of Point
-    """
-
-    kind: str
-    title: str
-    text: str
-    width: int
-    height: int
-    paths: list[tuple[str, str]] = field(default_factory=list)
-    texts: list[Text] = field(default_factory=list)
-    points: list[Point] = field(default_factory=list)
-
-
 def sign_of(code: int) -> tuple[int, int]:
     """Return the colour and the shape of a class; the pair repeats after seventy classes."""
     turn, color = code // N_COLORS % len(_SHAPES), code % N_COLORS
@@ -219,6 +124,11 @@ def sign(code: int) -> tuple[int, str]:
     return color, f"M7 7{_shape(shape, 4.6)}"
 
 
+def circle(radius: float) -> str:
+    """Return the path of a circle around its start."""
+    return _shape(0, radius)
+
+
 def _shape(index: int, radius: float) -> str:
     parts = {
         "r": radius, "d": 2 * radius, "s": 0.89 * radius, "q": 1.78 * radius, "t": 1.3 * radius,
@@ -228,104 +138,94 @@ def _shape(index: int, radius: float) -> str:
     return _SHAPES[index].format(**{name: f"{value:.3g}" for name, value in parts.items()})
 
 
-class Mark(NamedTuple):
-    """Look of a row on the map.
+class RowSign(NamedTuple):
+    """Sign of a row on the map.
 
     Attributes
     ----------
-    color : int
-        Class of the row, or its shade.
+    row : int
+        Place of the row in the map.
     opacity : int
         2 full, 1 pale, 0 hollow.
-    words : str
-        Text of its tooltip; marks without one are combined in few paths.
-    listed : bool
-        Whether the tooltip is accessible by keyboard.
-    ringed : bool
-        Whether a mark with a tooltip is in a ring.
+    look : str
+        CSS classes of shape, opacity and colour.
+    at, outline : str
+        Start of the path, and the path from there.
     """
 
-    color: int
+    row: int
     opacity: int
-    words: str = ""
-    listed: bool = False
-    ringed: bool = False
+    look: str
+    at: str
+    outline: str
 
 
-def _map(
+def row_signs(
     places: Mapping[str, Any],
-    marks: Sequence[Mark],
-    names: Sequence[str] = (),
+    colors: Sequence[int],
+    opacities: Sequence[int],
     *,
     shaded: bool = False,
-    title: str,
-    text: str,
-) -> Picture:
-    """Draw rows as signs: colour and shape by class, hollow where uncertain, stars if labelled.
+) -> list[RowSign]:
+    """Return the signs of rows in the order to draw them: stars, of labelled rows, are last.
 
     Parameters
     ----------
     places : mapping
         The map of a `lapwing._report.record.ReportData`.
-    marks : sequence of Mark
-        Its rows.
-    names : sequence of str
-        Class names, written at the median of each class.
+    colors, opacities : sequence of int
+        Class of each row, or its shade, and its opacity.
     shaded : bool
         Whether colours are shades of a number instead of classes.
-    title, text : str
-        Text alternative for screen readers.
     """
-    x, y = [v / 10 for v in places["x"]], [v / 10 for v in places["y"]]
-    height = places["height"]
-    combined: dict[tuple[bool, int, str], str] = {}
-    points: list[tuple[tuple[bool, int, str], Point]] = []
-    for mark, row, a, b, star in zip(marks, places["ids"], x, y, places["labeled"], strict=True):
-        color, shape = (mark.color, 0) if shaded else sign_of(mark.color)
-        paint = f"{'s' if shaded else 'k'}{color} {'star' if star else f'p{mark.opacity}'}"
-        at, key = f"M{a:g} {b:g}", (bool(star), mark.opacity, paint)
-        path = at + (_STAR if star else _shape(shape, (3.6, 3.4, 3.6)[mark.opacity]))
-        if mark.words:
-            ring = at + _shape(0, 6) if mark.ringed else ""
-            points.append((key, Point(paint, path, f"row {row}", mark.words, mark.listed, ring)))
-        else:
-            combined[key] = combined.get(key, "") + path
-    ground = f"M1 1H{MAP_WIDTH - 1}V{height - 1}H1z"
-    paths = [("ground", ground), *((key[-1], path) for key, path in sorted(combined.items()))]
-    written = _class_names(x, y, [mark.color for mark in marks], names, height)
-    drawn = [point for _, point in sorted(points, key=itemgetter(0))]
-    return Picture("map", title, text, MAP_WIDTH, height, paths, written, drawn)
-
-
-def _class_names(
-    x: list[float],
-    y: list[float],
-    groups: Sequence[int],
-    names: Sequence[str],
-    height: int,
-) -> list[Text]:
-    """Write class names at the points nearest to their medians, without overlap."""
-    written: list[tuple[float, float, float]] = []
+    columns = zip(places["x"], places["y"], places["labeled"], colors, opacities, strict=True)
     found = []
-    for k, name in enumerate(names if len(names) <= _NAMES_WRITTEN else ()):
-        mine = [i for i, g in enumerate(groups) if g == k]
-        if not mine:
+    for row, (x, y, labeled, code, opacity) in enumerate(columns):
+        color, shape = (code, 0) if shaded else sign_of(code)
+        look = f"{'star' if labeled else f'p{opacity}'} {'s' if shaded else 'k'}{color}"
+        outline = _STAR if labeled else _shape(shape, (3.6, 3.4, 3.6)[opacity])
+        found.append(RowSign(row, opacity, look, f"M{x / 10:g} {y / 10:g}", outline))
+    return sorted(found, key=attrgetter("look"))
+
+
+def twin_signs(places: Mapping[str, Any]) -> list[RowSign]:
+    """Return signs by the classes of the supervised twin, pale where it agrees with the fit."""
+    pairs = zip(places["twin"], places["color"], strict=True)
+    return row_signs(places, places["twin"], [1 if twin == ours else 2 for twin, ours in pairs])
+
+
+def class_names(places: Mapping[str, Any], codes: Sequence[int]) -> list[tuple[float, float, str]]:
+    """Place class names at the points nearest to their medians, without overlap.
+
+    Parameters
+    ----------
+    places : mapping
+        The map of a `lapwing._report.record.ReportData`.
+    codes : sequence of int
+        Class of each row.
+    """
+    points, height = np.column_stack([places["x"], places["y"]]) / 10, places["height"]
+    written: list[tuple[float, float, str]] = []
+    names = places["classes"]
+    for code, name in enumerate(names if len(names) <= _NAMES_WRITTEN else ()):
+        mine = points[np.asarray(codes) == code]
+        if not len(mine):
             continue
         text = shorten(name, 16)
-        middle_x, middle_y = _median([x[i] for i in mine]), _median([y[i] for i in mine])
-        order = sorted(mine, key=lambda i: ((x[i] - middle_x) ** 2 + (y[i] - middle_y) ** 2, i))
-        half = 8 * len(text) + 4  # names are larger on a narrow screen
-        for i in order:
-            place = min(max(x[i], half), MAP_WIDTH - half), min(max(y[i], 16), height - 12)
-            if all(abs(place[0] - u) > half + w or abs(place[1] - v) > 32 for u, v, w in written):
-                written.append((*place, half))
-                found.append(Text("name", place[0], place[1] + 6, text))
+        middle = np.sort(mine, axis=0)[len(mine) // 2]
+        half = _half_width(text)
+        for x, y in mine[np.argsort(((mine - middle) ** 2).sum(axis=1), kind="stable")].tolist():
+            x, y = min(max(x, half), MAP_WIDTH - half), min(max(y, 16), height - 12) + 6
+            if all(
+                abs(x - u) > half + _half_width(other) or abs(y - v) > 32 for u, v, other in written
+            ):
+                written.append((x, y, text))
                 break
-    return found
+    return written
 
 
-def _median(values: list[float]) -> float:
-    return sorted(values)[len(values) // 2]
+def _half_width(name: str) -> int:
+    return 8 * len(name) + 4  # names are larger on a narrow screen
 
 
 def _ticks(low: float, high: float, wanted: int = 5) -> list[float]:
@@ -356,187 +256,110 @@ class Axis(NamedTuple):
         return (value - self.low) / ((self.high - self.low) or 1.0)
 
 
-class Plot(Picture):
-    """Picture with axes, to which marks are added in the units of the data.
+@dataclass(frozen=True)
+class Plot:
+    """Axes of a plot: paths in the units of SVG for values in those of the data.
 
-    Parameters
+    Attributes
     ----------
-    title, text : str
-        Text alternative for screen readers.
     across, up : Axis
     height : int
-        Height of the plot, without tooltips.
+        Without the strip of the tooltips.
     """
 
-    def __init__(
-        self, title: str, text: str, across: Axis, up: Axis, height: int = _HEIGHT
-    ) -> None:
-        super().__init__("plot", title, text, _WIDTH, height)
-        self.across, self.up = across, up
-        right, bottom = _WIDTH - _RIGHT, height - _BOTTOM
-        for value, words in up.ticks:
-            self.mark("grid", f"M{_LEFT} {self.y(value):g}H{right}")
-            self.texts.append(Text("tick y", _LEFT - 8, self.y(value) + 4, words))
-        for value, words in across.ticks:
-            self.texts.append(Text("tick x", self.x(value), bottom + 18, words))
-        self.mark("axis", f"M{_LEFT} {bottom}H{right}")
-        self.texts += [
-            Text("axis-title", (_LEFT + right) / 2, height - 6, across.title),
-            Text("axis-title", 13, (_TOP + bottom) / 2, up.title, turned=True),
-        ]
+    across: Axis
+    up: Axis
+    height: int = 250
+
+    width = 560
+    left, right, top, bottom_room = 78, width - 18, 18, 52
+
+    @property
+    def bottom(self) -> int:
+        return self.height - self.bottom_room
 
     def x(self, value: float) -> float:
-        return round(_LEFT + self.across.share(value) * (_WIDTH - _LEFT - _RIGHT), 1)
+        return round(self.left + self.across.share(value) * (self.right - self.left), 1)
 
     def y(self, value: float) -> float:
-        room = self.height - _TOP - _BOTTOM
-        return round(self.height - _BOTTOM - self.up.share(value) * room, 1)
+        return round(self.bottom - self.up.share(value) * (self.bottom - self.top), 1)
 
     def at(self, x: float, y: float) -> str:
         """Return the coordinates of a point in a path."""
         return f"{self.x(x):g} {self.y(y):g}"
 
-    def mark(self, look: str, *paths: str) -> None:
-        """Add paths of the same look."""
-        self.paths.append((look, "".join(paths)))
-
-    def diagonal(self, look: str) -> None:
-        """Add the line on which both coordinates are equal."""
+    def diagonal(self) -> str:
+        """Return the line on which both coordinates are equal."""
         low, high = (self.at(*ends) for ends in zip(self.across[:2], self.up[:2], strict=True))
-        self.mark(look, f"M{low}L{high}")
+        return f"M{low}L{high}"
 
     def stroke(self, x: float, low: float, high: float) -> str:
-        """Return the path of a vertical line."""
+        """Return a vertical line."""
         return f"M{self.at(x, low)}V{self.y(high):g}"
 
+    def line(self, points: Sequence[tuple[float, float]]) -> str:
+        """Return a line through points."""
+        return "M" + "L".join(self.at(x, y) for x, y in points)
 
-def draw_bars(
-    shape: Mapping[str, Any], *, x_title: str, y_title: str, title: str, text: str
-) -> Picture:
-    """Draw a histogram; two series as proportions, the first as an outline over the second."""
+    def bars(self, heights: Sequence[float]) -> str:
+        """Return bars of equal width along the axis, without empty ones."""
+        found = []
+        for value, (left, right) in zip(heights, pairwise(self._edges(heights)), strict=True):
+            if value:
+                gap = 0.5 if right - left > 4 else 0
+                at = min(self.y(value), self.bottom - 1.5)  # a single row among many stays visible
+                found.append(f"M{left + gap:g} {self.bottom}V{at:g}H{right - gap:g}V{self.bottom}z")
+        return "".join(found)
+
+    def outline(self, heights: Sequence[float]) -> str:
+        """Return the outline of bars."""
+        left, *edges = self._edges(heights)
+        steps = (f"V{self.y(v):g}H{x:g}" for v, x in zip(heights, edges, strict=True))
+        return f"M{left:g} {self.bottom}{''.join(steps)}V{self.bottom}"
+
+    def _edges(self, heights: Sequence[float]) -> list[float]:
+        ends = np.linspace(self.across.low, self.across.high, len(heights) + 1)
+        return [self.x(end) for end in ends.tolist()]
+
+
+def plot_histogram(
+    shape: Mapping[str, Any], x_title: str, y_title: str
+) -> tuple[Plot, list[list[float]]]:
+    """Return the axes and the heights of a histogram, proportions if there are two series."""
     as_share = len(shape["series"]) > 1
     series = [[v / max(1, sum(s)) if as_share else v for v in s] for s in shape["series"]]
-    low, high = float(shape["low"]), float(shape["high"])
     top = max(max(s) for s in series) or 1
     ticks = [(v, f"{100 * v:g} %" if as_share else tick(v)) for v in _ticks(0, top, 4)]
-    across = Axis.with_round_ticks(low, high, x_title, 6)
-    plot = Plot(title, text, across, Axis(0.0, top, y_title, ticks))
-    edges = [plot.x(edge) for edge in np.linspace(low, high, len(series[-1]) + 1).tolist()]
-    bottom = plot.y(0)
-    bars = []
-    for value, (left, right) in zip(series[-1], pairwise(edges), strict=True):
-        if value:
-            gap = 0.5 if right - left > 4 else 0
-            at = min(plot.y(value), bottom - 1.5)  # a single row among many stays visible
-            bars.append(f"M{left + gap:g} {bottom:g}V{at:g}H{right - gap:g}V{bottom:g}z")
-    plot.mark("bar", *bars)
-    if as_share:
-        steps = (f"V{plot.y(v):g}H{x:g}" for v, x in zip(series[0], edges[1:], strict=True))
-        plot.mark("outline", f"M{plot.at(low, 0)}", *steps, f"V{bottom:g}")
-    return plot
+    across = Axis.with_round_ticks(float(shape["low"]), float(shape["high"]), x_title, 6)
+    return Plot(across, Axis(0.0, top, y_title, ticks)), series
 
 
-def draw_rows(kind: str, places: Mapping[str, Any], rows: Mapping[str, Any]) -> Picture:
-    """Draw the map; the tooltips of listed rows are accessible by keyboard.
-
-    Parameters
-    ----------
-    kind, places, rows
-        The kind, the map and the rows of a `lapwing._report.record.ReportData`.
-    """
-    regression = kind == "regression"
-    look = "shade by predicted value" if regression else "colour and shape by predicted class"
-    listed = {row["index"] for row in rows["largest_residuals" if regression else "least_certain"]}
-    wrong = places["is_wrong"] or [False] * len(places["index"])
-    columns = (places[key] for key in ("index", "color", "opacity", "value", "labeled"))
-    marks = []
-    for index, color, opacity, value, known, ringed in zip(*columns, wrong, strict=True):
-        if regression:
-            words = f"{'label' if known else 'predicted'} {number(value)}"
-        else:
-            class_name = shorten(places["classes"][color], _NAME)
-            words = f"{'label ' if known else ''}{class_name}, margin {number(value)}"
-        marks.append(Mark(color, opacity, words, index in listed, ringed))
-    return _map(
-        places,
-        marks,
-        () if regression else places["classes"],
-        shaded=regression,
-        title=f"Map of {count(places['n_drawn'])} rows",
-        text=f"Each sign is a row, {look}; stars are labelled rows. The figures are in the tables.",
-    )
-
-
-def draw_twin(places: Mapping[str, Any]) -> Picture:
-    """Draw the map with the classes of the supervised twin."""
-    names = [shorten(name, _NAME) for name in places["classes"]]
-    marks = [
-        Mark(theirs, 1)
-        if theirs == ours
-        else Mark(theirs, 2, f"twin {names[theirs]}, here {names[ours]}")
-        for theirs, ours in zip(places["twin"], places["color"], strict=True)
-    ]
-    n_differing = sum(mark.words != "" for mark in marks)
-    return _map(
-        places,
-        marks,
-        places["classes"],
-        title="The same map with the supervised twin’s classes",
-        text=f"{count(n_differing)} of the drawn rows differ from the map above.",
-    )
-
-
-def draw_truth(truth: Mapping[str, Any]) -> Picture:
-    """Draw predicted against true numbers, with the identity line and intervals if there are any.
-
-    Parameters
-    ----------
-    truth : mapping
-        The errors of a `lapwing._report.record.ReportData`.
-    """
-    x, y, bands = truth["true"], truth["predicted"], truth["intervals"]
-    ends = [end for band in bands for end in band]
-    low, high = min(*x, *y, *ends), max(*x, *y, *ends)
+def plot_truth(truth: Mapping[str, Any]) -> Plot:
+    """Return axes for true and predicted numbers, and prediction intervals if there are any."""
+    ends = [end for band in truth["intervals"] for end in band]
+    values = [*truth["true"], *truth["predicted"], *ends]
+    low, high = min(values), max(values)
     if not high > low:
         low, high = low - 0.5, high + 0.5
-    text = "Each point is an unlabelled row; on the line, both are equal." + (
-        " The strokes are prediction intervals." if bands else ""
-    )
     across, up = (Axis.with_round_ticks(low, high, title) for title in ("true", "predicted"))
-    plot = Plot("Predicted over true values", text, across, up, height=420)
-    if bands:
-        plot.mark("band", *(plot.stroke(a, *band) for a, band in zip(x, bands, strict=True)))
-    plot.diagonal("outline")
-    for name, a, b in zip(truth["ids"], x, y, strict=True):
-        words = f"true {number(a)}, predicted {number(b)}"
-        plot.points.append(Point("k0 p1", f"M{plot.at(a, b)}{_shape(0, 3)}", f"row {name}", words))
-    return plot
+    return Plot(across, up, height=420)
 
 
-def draw_calibration(groups: Sequence[Mapping[str, Any]], *, title: str, text: str) -> Picture:
-    """Draw accuracies against probabilities, with intervals and the diagonal."""
+def plot_calibration(groups: Sequence[Mapping[str, Any]]) -> Plot:
+    """Return axes for accuracies against probabilities."""
     low = floor(10 * min(min(g["low"], g["probability"]) for g in groups)) / 10
     across, up = (Axis.with_round_ticks(low, 1.0, name) for name in ("probability", "share right"))
-    plot = Plot(title, text, across, up, height=360)
-    plot.diagonal("grid")
-    plot.mark("trace", *(plot.stroke(g["probability"], g["low"], g["high"]) for g in groups))
-    dots = (f"M{plot.at(g['probability'], g['accuracy'])}{_shape(0, 5)}" for g in groups)
-    plot.mark("k0", *dots)
-    return plot
+    return Plot(across, up, height=360)
 
 
-def draw_history(values: Sequence[float | None], *, name: str, n_iter: int) -> Picture | None:
-    """Draw a quantity by iteration on a logarithmic scale, without zeros; None if it is short."""
-    kept = [(i, log10(v)) for i, v in enumerate(values) if v is not None and v > 0]
-    if len(kept) < 2:
-        return None
+def plot_history(
+    values: Sequence[float | None], name: str, n_iter: int
+) -> tuple[Plot, list[tuple[float, float]]]:
+    """Return axes and points of a quantity by iteration on a logarithmic scale, without zeros."""
     scale = n_iter / max(1, len(values) - 1)
-    low, high = floor(min(v for _, v in kept)), ceil(max(v for _, v in kept))
+    points = [(i * scale, log10(v)) for i, v in enumerate(values) if v is not None and v > 0]
+    low, high = floor(min(v for _, v in points)), ceil(max(v for _, v in points))
     high = max(high, low + 1)
-    first, last = (number(10 ** kept[k][1]) for k in (0, -1))
     ticks = [(float(k), f"1e{k}") for k in range(low, high + 1, max(1, (high - low) // 5))]
     across = Axis.with_round_ticks(0.0, max(1, n_iter), "iteration", 6)
-    text = f"From {first} at the start to {last} at the end."
-    plot = Plot(f"{name} an iteration", text, across, Axis(low, high, name, ticks))
-    plot.mark("trace", "M" + "L".join(plot.at(i * scale, v) for i, v in kept))
-    return plot
+    return Plot(across, Axis(low, high, name, ticks)), points

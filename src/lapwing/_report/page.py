@@ -26,19 +26,8 @@ from sklearn.base import BaseEstimator
 from lapwing._arrays import is_sparse
 from lapwing._host.files import atomic_write
 from lapwing._host.modules import require
-from lapwing._report import text
+from lapwing._report import charts, text
 from lapwing._report.association import BinnedColumns
-from lapwing._report.charts import (
-    choose_rows,
-    draw_bars,
-    draw_calibration,
-    draw_history,
-    draw_rows,
-    draw_truth,
-    draw_twin,
-    place,
-    sign,
-)
 from lapwing._report.findings import (
     choice_table,
     describe_choice,
@@ -123,7 +112,7 @@ def collect(
         tested = getattr(estimator, "left_out_rows_", None)  # estimators for Dask have none
         if tested is not None:
             listed["left_out"] = rows.compare_left_out(tested, estimator.left_out_proba_)
-    drawn = choose_rows(rows.labeled, _DRAWN, least_certain)
+    drawn = charts.choose_rows(rows.labeled, _DRAWN, least_certain)
     sections: dict[str, Any] = {
         "kind": "regression" if classes is None else "classification",
         "volumes": rows.volumes(),
@@ -131,7 +120,7 @@ def collect(
         "twin": rows.compare_with_twin(_LISTED),
         "truth": rows.compare_with_truth(text.clean(origin.truth)),
         "fitted": _describe_fit(fit, rows.labeled, classes),
-        "map": place(X, drawn, embedding, origin.layout or None)
+        "map": charts.place(X, drawn, embedding, origin.layout or None)
         | {
             "index": drawn.tolist(),
             "ids": [text.clean(rows.ids[i], NAME_LENGTH) for i in drawn],
@@ -337,12 +326,11 @@ def _templates() -> Any:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    found.filters |= {"count": text.count, "number": text.number, "percent": text.percent}
+    for show in (text.count, text.number, text.percent, text.shorten):
+        found.filters[show.__name__] = show
     found.filters["share"] = lambda share: f"{100 * float(share):.2f}"
 
-    drawings = (draw_rows, draw_twin, draw_truth, draw_bars, draw_calibration, draw_history)
-    found.globals |= {draw.__name__: draw for draw in drawings}
-    found.globals |= {"plural": text.plural, "sign_of": sign, "choice_table": choice_table}
+    found.globals |= {"charts": charts, "plural": text.plural, "choice_table": choice_table}
     return found
 
 

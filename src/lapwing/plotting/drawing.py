@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse.linalg import ArpackError
 from sklearn.base import BaseEstimator
+from sklearn.decomposition import PCA
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
+from lapwing._arrays import as_dense, is_sparse
 from lapwing._host.modules import require
 from lapwing._rows import PointsLike
 from lapwing.classes.markers import plain, read_column, unlabeled_among
@@ -42,6 +45,8 @@ _INK, _CHALK = "#22252b", "#e9ebee"
 PALE = "#767d8a"
 
 _LONGEST = 34
+_FITTED = 20_000  # rows; enough for two principal components without a copy of X
+_COVARIANCE_COLUMNS = 1000
 
 
 def new_axes(size: tuple[float, float]) -> Axes:
@@ -218,6 +223,40 @@ def scatter_labeled(axes: Axes, points: NDArray[Any], k: int, label: str) -> Pat
 def column_names(X: PointsLike) -> tuple[str, ...]:
     """Return the names of the columns of a dataframe; empty for other arrays."""
     return tuple(map(str, getattr(X, "columns", ())))
+
+
+def principal_plane(
+    X: Any, drawn: NDArray[np.intp] | None = None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Compute the first two principal components of rows, and their shares of the variance.
+
+    Parameters
+    ----------
+    X : {ndarray, CSR} of shape (n, p)
+        A single feature is its own component.
+    drawn : ndarray of int, default=None
+        Rows to place; None means all.
+    """
+    n, p = X.shape
+    sample, rows = X, X if drawn is None else X[drawn]
+    if p == 1:
+        return np.pad(as_dense(rows), ((0, 0), (0, 1))).astype(np.float64), np.array([1.0, 0.0])
+    if n > _FITTED:
+        sample = X[np.sort(np.random.default_rng(0).choice(n, _FITTED, replace=False))]
+    if min(sample.shape) <= 2:
+        sample, rows = as_dense(sample), as_dense(rows)  # the sparse solver needs more
+    solver = "auto"
+    if is_sparse(sample):
+        # ARPACK needs no p x p matrix, but cannot start on rows that are all equal.
+        solver = "covariance_eigh" if p <= _COVARIANCE_COLUMNS else "arpack"
+    try:
+        # Equal rows have no variance, and the explained fraction is 0 / 0.
+        with np.errstate(all="ignore"):
+            pca = PCA(2, svd_solver=solver, random_state=0).fit(sample)
+    except ArpackError:
+        return np.zeros((rows.shape[0], 2)), np.zeros(2)
+    points = np.asarray(pca.transform(rows), dtype=np.float64)
+    return points, np.nan_to_num(pca.explained_variance_ratio_)
 
 
 def finish(axes: Axes, title: str | None, names: Sequence[str] = ()) -> None:

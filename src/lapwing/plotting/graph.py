@@ -10,11 +10,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, is_classifier
-from sklearn.decomposition import PCA
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from lapwing._arrays import Array, as_dense, is_sparse
+from lapwing._arrays import Array, as_dense
 from lapwing._host.modules import require
 from lapwing._parameters import parameters
 from lapwing._rows import PointsLike
@@ -26,6 +25,7 @@ from lapwing.plotting.drawing import (
     column_names,
     finish,
     last_step,
+    principal_plane,
     scatter,
     scatter_labeled,
 )
@@ -228,10 +228,7 @@ def _flat(rows: Any, names: tuple[str, ...]) -> tuple[NDArray[Any], tuple[str, .
         named = names or ("first feature", "second feature")[:p]
         flat = np.column_stack([dense, np.zeros((n, 2 - p))]).astype(float)
         return flat, (*named, "")[:2]
-    # ARPACK keeps sparse rows sparse.
-    solver = "arpack" if is_sparse(rows) else "auto"
-    flat = PCA(2, svd_solver=solver, random_state=0).fit_transform(rows)
-    return flat, ("first principal component", "second principal component")
+    return principal_plane(rows)[0], ("first principal component", "second principal component")
 
 
 def _labeled(rows: Array, basis: NDArray[Any], labeled: NDArray[Any]) -> NDArray[np.bool_]:
