@@ -1,8 +1,8 @@
 """Graphs in row blocks with halos: the rows of other blocks that a block has edges to.
 
-A block stores its edges in two matrices, one between its own rows and one from its border to its
-halo. As the graph is symmetric, each block knows which of its rows other blocks need. A product
-moves only these rows, packed once for each neighbouring block.
+A block stores its edges in two matrices, one to its own rows and one to its halo. As the graph is
+symmetric, each block knows which of its rows other blocks need. A product moves only these rows,
+packed once for each neighbouring block.
 """
 
 from __future__ import annotations
@@ -33,11 +33,9 @@ class GraphRows:
     Attributes
     ----------
     own : csr_array of shape (b, b)
-        Entries between the rows of the block.
-    border : ndarray of int of shape (q,)
-        Rows with entries to other blocks, ascending.
-    far : csr_array of shape (q, h)
-        Entries from the border to the halo.
+        Entries to the rows of the block.
+    far : csr_array of shape (b, h)
+        Entries to the halo.
     halo : ndarray of int of shape (h,)
         Row numbers of the halo, ascending, so that rows of the same block are adjacent.
     sends : dict of int to ndarray
@@ -45,23 +43,20 @@ class GraphRows:
     """
 
     own: CSR
-    border: Array
     far: CSR
     halo: Array
     sends: dict[int, Array]
 
     def __sizeof__(self) -> int:
         """Count the bytes of the arrays for Dask, which would ignore those of this class."""
-        arrays = [self.border, self.halo, *self.sends.values()]
+        arrays = [self.halo, *self.sends.values()]
         for matrix in (self.own, self.far):
             arrays += [matrix.data, matrix.indices, matrix.indptr]
         return sum(array.nbytes for array in arrays)
 
     def row_sums(self) -> Array:
         """Sum the entries of each row in float64."""
-        sums = np.asarray(self.own.sum(axis=1, dtype=np.float64))
-        sums[self.border] += self.far.sum(axis=1, dtype=np.float64)
-        return sums
+        return np.asarray(sum(part.sum(axis=1, dtype=np.float64) for part in (self.own, self.far)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,21 +100,19 @@ def _packed(values: Array, rows: GraphRows, to: int) -> Array:
     return np.asarray(values[rows.sends[to]])
 
 
-def stacked_halo(rows: GraphRows, packed: list[Array], like: Array) -> Array:
-    """Stack the rows of the halo that neighbouring blocks have sent, shaped as `like`."""
-    if packed:
-        return np.concatenate(packed)
-    return np.empty((0, *like.shape[1:]), dtype=like.dtype)
+def stacked_halo(packed: list[Array], values: Array) -> Array:
+    """Stack the values of the halo, as neighbouring blocks have sent them."""
+    return np.concatenate([values[:0], *packed])
 
 
 def products(rows: GraphRows, values: Array, packed: list[Array]) -> Any:
     """Yield slices of rows and their products with values (b, c), each small enough for a cache."""
-    from_halo = rows.far @ stacked_halo(rows, packed, values)
+    halo = stacked_halo(packed, values)
     n_tasks = max(1, rows.own.nnz * values.shape[1] // _TASK)
     for some in even_blocks(rows.own.indptr, n_tasks):
         y = consecutive_rows(rows.own, some) @ values
-        border = slice(*np.searchsorted(rows.border, [some.start, some.stop]))
-        y[rows.border[border] - some.start] += from_halo[border]
+        if len(halo):
+            y += consecutive_rows(rows.far, some) @ halo
         yield some, y
 
 
@@ -288,18 +281,19 @@ def _both_ways(edges: Edges, incoming: list[Edges], size: int, n: int, join: str
 
 def _graph_rows(blocks: list[CSR], place: int, starts: Array) -> GraphRows:
     """Join the rows of consecutive blocks, and divide them by the blocks of the columns."""
-    rows = sp.vstack(blocks, format="csr") if len(blocks) > 1 else blocks[0]
+    rows = sp.vstack(blocks, format="csr")
     first, last = (int(start) for start in starts[place : place + 2])
-    own = rows[:, first:last]
-    far = (rows.indices < first) | (rows.indices >= last)
-    row, column = np.repeat(np.arange(last - first), np.diff(rows.indptr))[far], rows.indices[far]
-    border, at = np.unique(row, return_inverse=True)
+    entries = rows.tocoo()
+    far = (entries.col < first) | (entries.col >= last)
+    row, column = entries.row[far], entries.col[far]
     halo, to = np.unique(column, return_inverse=True)
-    entries = rows.data[far], (at, to)
     block = np.searchsorted(starts, column, side="right") - 1
-    sends = {j: np.unique(row[block == j]) for j in np.unique(block).tolist()}
-    shape = len(border), len(halo)
-    return GraphRows(own, border, sp.csr_array(entries, shape=shape), halo, sends)
+    return GraphRows(
+        rows[:, first:last],
+        sp.csr_array((entries.data[far], (row, to)), shape=(last - first, len(halo))),
+        halo,
+        {j: np.unique(row[block == j]) for j in np.unique(block).tolist()},
+    )
 
 
 def _neighbors(rows: GraphRows) -> list[int]:

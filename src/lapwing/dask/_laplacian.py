@@ -176,9 +176,9 @@ def _parts(own: Array, origins: Array) -> _Parts:
 
 def _joints(W: GraphRows, own: Array, packed: list[Array]) -> Array:
     """Find the distinct pairs of components that edges between blocks join, shape (k, 2)."""
-    rows = np.repeat(W.border, np.diff(W.far.indptr))
-    foreign = stacked_halo(W, packed, own)[W.far.indices, 0]
-    return np.unique(np.stack([own[rows, 0], foreign], axis=1), axis=0)
+    row, column = W.far.nonzero()
+    ends = [own[row, 0], stacked_halo(packed, own)[column, 0]]
+    return np.unique(np.stack(ends, axis=1), axis=0)
 
 
 def _numbered(own: Array, ids: Array, number: Array) -> Array:
@@ -198,10 +198,10 @@ def _laplacian_rows(
 ) -> GraphRows:
     own, far = degrees[:, 0], W.far
     if normalized:
-        foreign = stacked_halo(W, packed, degrees)[:, 0]
-        far = normalized_weights(far, own[W.border], foreign, dtype)
-    matrix = laplacian_matrix(W.own, own, normalized, dtype)
-    return replace(W, own=matrix, far=sp.csr_array(-far.astype(dtype)))
+        far = normalized_weights(far, own, stacked_halo(packed, degrees)[:, 0], dtype)
+    return replace(
+        W, own=laplacian_matrix(W.own, own, normalized, dtype), far=sp.csr_array(-far.astype(dtype))
+    )
 
 
 def eigenpairs_on_cluster(
@@ -253,15 +253,10 @@ def _gathered(laplacian: ClusterLaplacian, k: int) -> Eigenpairs:
 
 def whole_matrix(blocks: list[GraphRows]) -> Any:
     """Join the rows of all blocks into one matrix."""
-    starts = np.cumsum([0, *(rows.own.shape[0] for rows in blocks)])
-    joined = []
-    for start, rows in zip(starts, blocks, strict=False):
-        own, far = rows.own.tocoo(), rows.far.tocoo()
-        row = np.concatenate([own.row, rows.border[far.row]])
-        column = np.concatenate([own.col + start, rows.halo[far.col]])
-        entries = (np.concatenate([own.data, far.data]), (row, column))
-        joined.append(sp.csr_array(entries, shape=(rows.own.shape[0], int(starts[-1]))))
-    return sp.vstack(joined, format="csr")
+    own = sp.block_diag([rows.own for rows in blocks], format="coo")
+    far = sp.block_diag([rows.far for rows in blocks], format="coo")
+    column = np.concatenate([rows.halo for rows in blocks])[far.col]
+    return sp.csr_array(own) + sp.csr_array((far.data, (far.row, column)), shape=own.shape)
 
 
 def _null(laplacian: ClusterLaplacian) -> RowBlocks:
