@@ -88,7 +88,9 @@ def test_histograms_divide_points_between_bins() -> None:
     turned = principal_rotation(X, 3)
     assert_allclose(turned.deviations, np.sort(sla.svdvals(X - X.mean(axis=0)))[::-1] / 20)
     assert_allclose(turned.directions.T @ turned.directions, np.eye(3), atol=1e-12)
-    shares, starts, widths = eigenfunctions._histograms(X, turned, 16, 0.05)
+    shares, starts, widths = eigenfunctions._histograms(
+        turned, eigenfunctions._columns(X), 400, 16, 0.05
+    )
     S = (X - X.mean(axis=0)) @ turned.directions
     for j in range(3):
         low, high = np.quantile(S[:, j], [0.05, 0.95])

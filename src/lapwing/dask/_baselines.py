@@ -10,7 +10,7 @@ import numpy as np
 from lapwing._arrays import Array
 from lapwing.dask._data import Points
 from lapwing.dask._engine import ClassifierOnCluster
-from lapwing.dask._row_blocks import ColumnsOnCluster, RowBlocks
+from lapwing.dask._row_blocks import RowBlocks
 from lapwing.estimators.baselines import (
     AnchorGraphClassifier,
     AnchorPrepared,
@@ -21,15 +21,11 @@ from lapwing.estimators.prepared import Prepared, Stages, Targets, WantedGraph
 from lapwing.graphs import AnchorGraph, AnchorLaplacian, Anchors
 from lapwing.graphs.anchors import ANCHORS, usual_number
 from lapwing.graphs.eigenfunctions import (
-    Histograms,
-    Rotation,
     check_bins,
     covariance_eigenpairs,
-    eigenfunctions_of,
-    histograms_between,
+    eigenfunctions_along,
     rotation_along,
 )
-from lapwing.graphs.order_statistics import quantiles
 from lapwing.spaces.functions import EigenfunctionSum
 
 
@@ -96,14 +92,14 @@ class EigenfunctionEngine(ClassifierOnCluster, EigenfunctionClassifier):
         check_bins(n_bins)
         with progress.stage("eigenfunctions"):
             pairs = covariance_eigenpairs(X.rows, X.shape[0], X.mean)
-            rotation = rotation_along(X.mean, *pairs, int(self.n_components))
-            histograms = _histograms(X, rotation, n_bins, float(self.clip))
-            functions = eigenfunctions_of(
-                rotation,
-                histograms,
+            functions = eigenfunctions_along(
+                rotation_along(X.mean, *pairs, int(self.n_components)),
+                X.rows,
                 X.shape[0],
                 n_functions=self.n_eigenfunctions,
+                n_bins=n_bins,
                 bandwidth=self.bandwidth,
+                clip=float(self.clip),
             )
         return Prepared(targets, problem, None, functions)
 
@@ -111,17 +107,6 @@ class EigenfunctionEngine(ClassifierOnCluster, EigenfunctionClassifier):
         made = X.rows.session.constant(function)
         columns = len(np.atleast_1d(function.intercept))
         return X.rows.map(_expanded, made, n_columns=columns, dtype=np.float64)
-
-
-def _histograms(X: Points, rotation: Rotation, n_bins: int, clip: float) -> Histograms:
-    n = X.shape[0]
-    along = ColumnsOnCluster(X.rows, _along, (X.rows.session.constant(rotation),))
-    bounds, ends = quantiles(along, n, [clip, 1 - clip])
-    return histograms_between(bounds, ends, along, n, rotation.deviations, n_bins)
-
-
-def _along(block: Array, rotation: Rotation) -> Array:
-    return np.asarray((block - rotation.mean) @ rotation.directions)
 
 
 def _expanded(block: Array, function: EigenfunctionSum) -> Array:

@@ -22,7 +22,7 @@ from lapwing.classes.probabilities import gaps_of, sharpness_of_gaps, usual_gap
 from lapwing.classes.volumes import ClassOffsets, prior_offsets
 from lapwing.dask._data import Labels, Points
 from lapwing.dask._halos import HaloMatrix
-from lapwing.dask._row_blocks import ColumnsOnCluster, RowBlocks
+from lapwing.dask._row_blocks import RowBlocks
 from lapwing.estimators import diagnostics, input_checks
 from lapwing.estimators.parameters import check_parameters
 from lapwing.estimators.prepared import Prepared, Solution, Targets, Tick
@@ -207,10 +207,10 @@ class ClassifierOnCluster(OnCluster):
         own = usual_gap(values[problem.index])
         gap = own
         if problem.n_unlabeled:
-            gaps = ColumnsOnCluster(values, _gaps, (known,))
+            gaps = values.view(_gaps, known)
             gap = float(quantiles(gaps, problem.n_unlabeled, [0.5])[0][0, 0])
             if gap == 0:
-                gap = float(values.total(_gap_sum, known)) / problem.n_unlabeled
+                gap = float(gaps.total(np.sum)) / problem.n_unlabeled
         left_out, codes, rows = self._left_out_labels(problem, solution)
         found = sharpness_of_gaps(
             self._sharpness_prior, gap, own, max(2, values.n_columns), left_out, codes
@@ -237,7 +237,3 @@ def _class_counts(block: Array, known: tuple[Array, Array], n_classes: int) -> A
 
 def _gaps(block: Array, known: tuple[Array, Array]) -> Array:
     return gaps_of(_unlabeled(block, known))[:, None]
-
-
-def _gap_sum(block: Array, known: tuple[Array, Array]) -> float:
-    return float(_gaps(block, known).sum())

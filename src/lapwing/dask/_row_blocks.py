@@ -90,6 +90,12 @@ class RowBlocks:
         """Apply a task to each block, and fetch the small results, see `map`."""
         return self.session.gather(self._each(task, *others))
 
+    def view(self, function: Callable[..., Any], *others: Any) -> RowView:
+        """Return the results of a task for each block, computed in each pass, see `map`."""
+        shared = (RowBlocks, PerPart)
+        sent = [o if isinstance(o, shared) else self.session.constant(o) for o in others]
+        return RowView(self, function, tuple(sent))
+
     def _each(self, task: Callable[..., Any], *others: Any) -> tuple[Any, ...]:
         arguments = [PerPart(o.parts) if isinstance(o, RowBlocks) else o for o in others]
         return self.session.each(task, PerPart(self.parts), *arguments)
@@ -180,34 +186,33 @@ def _count_nonfinite(block: Any) -> int:
 
 
 @dataclass(frozen=True, eq=False)
-class ColumnsOnCluster:
-    """`lapwing.graphs.order_statistics.Columns` that a function computes from row blocks.
+class RowView:
+    """Matrix of which each pass computes the row blocks.
 
     Attributes
     ----------
     rows : RowBlocks
-    view : callable (block, *others) -> ndarray of shape (b, q)
+    function : callable (block, *others) -> block
     others : tuple
         As for `RowBlocks.map`.
     """
 
     rows: RowBlocks
-    view: Callable[..., Array]
-    others: tuple[Any, ...] = ()
+    function: Callable[..., Any]
+    others: tuple[Any, ...]
 
-    def total(self, task: Callable[..., Array], *arguments: Any) -> Array:
-        found: Array = self.rows.total(_apply_to_view, self.view, task, arguments, *self.others)
-        return found
+    def total(self, task: Callable[..., Any], *arguments: Any) -> Any:
+        return self.rows.total(_of_view, self.function, task, arguments, *self.others)
 
     def collect(self, task: Callable[..., Any], *arguments: Any) -> list[Any]:
-        return self.rows.collect(_apply_to_view, self.view, task, arguments, *self.others)
+        return self.rows.collect(_of_view, self.function, task, arguments, *self.others)
 
 
-def _apply_to_view(
-    block: Array,
-    view: Callable[..., Array],
+def _of_view(
+    block: Any,
+    function: Callable[..., Any],
     task: Callable[..., Any],
     arguments: tuple[Any, ...],
     *others: Any,
 ) -> Any:
-    return task(view(block, *others), *arguments)
+    return task(function(block, *others), *arguments)

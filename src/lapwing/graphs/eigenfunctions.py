@@ -18,7 +18,7 @@ dependent, the density is not a product, and the functions are merely a basis.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -33,7 +33,7 @@ from lapwing._host.warn import warn
 from lapwing._rows import PointData, blocks_of, is_rows, moments_of
 from lapwing.exceptions import TiedPointsWarning
 from lapwing.graphs.base import check_magnitude
-from lapwing.graphs.order_statistics import Columns, StreamedColumns, quantiles
+from lapwing.graphs.order_statistics import Columns, StreamedColumns, Table, quantiles
 
 _BLOCK_BYTES = 2**24  # of coordinates: 16 MB, as several copies are in memory
 _MOST_BINS = 2000  # half a second per direction
@@ -133,9 +133,11 @@ class Eigenfunctions:
         out = np.tile(intercept, (X.shape[0], 1))
         used = np.unique(self.dimension)
         tables = {j: self.values[self.dimension == j].T @ alpha[self.dimension == j] for j in used}
-        for block, along in coordinates(X, self.rotation, used):
-            for column, j in enumerate(used):
-                position = (along[:, column] - self.starts[j]) / self.widths[j]
+        directions = self.rotation.directions[:, used]
+        for block, rows in _dense_blocks(X):
+            along = (rows - self.rotation.mean) @ directions
+            for coordinate, j in zip(along.T, used, strict=True):
+                position = (coordinate - self.starts[j]) / self.widths[j]
                 out[block] += _interpolate(position, tables[j])
         return out
 
@@ -191,38 +193,48 @@ def fit_eigenfunctions(
     check_bins(n_bins)
     check_magnitude(X)
     rotation = principal_rotation(X, n_components)
-    require_memory(
-        8.0 * n_bins * (_COPIES * n_bins + 2 * len(rotation.deviations)),
-        f"The eigenproblem of {n_bins} bins",
-        "Use fewer bins (n_bins=100).",
-    )
-    found = _histograms(X, rotation, n_bins, clip)
-    return eigenfunctions_of(
-        rotation, found, X.shape[0], n_functions=n_functions, bandwidth=bandwidth
+    return eigenfunctions_along(
+        rotation,
+        _columns(X),
+        X.shape[0],
+        n_functions=n_functions,
+        n_bins=n_bins,
+        bandwidth=bandwidth,
+        clip=clip,
     )
 
 
-def eigenfunctions_of(
+def eigenfunctions_along(
     rotation: Rotation,
-    histograms: Histograms,
+    points: Table,
     n: int,
     *,
-    n_functions: int | None = None,
-    bandwidth: float | None = None,
+    n_functions: int | None,
+    n_bins: int,
+    bandwidth: float | None,
+    clip: float,
 ) -> Eigenfunctions:
-    """Compute the eigenfunctions of histograms along directions; see `fit_eigenfunctions`.
+    """Compute the eigenfunctions along principal directions; see `fit_eigenfunctions`.
 
     Parameters
     ----------
     rotation : Rotation
-    histograms : Histograms
+    points : Table
+        The features of the points.
     n : int
         Number of points.
-    n_functions : int, default=None
-    bandwidth : float, default=None
+    n_functions : int or None
+    n_bins : int
+    bandwidth : float or None
+    clip : float
     """
-    shares, starts, widths = histograms
-    q, n_bins = shares.shape
+    q = len(rotation.deviations)
+    require_memory(
+        8.0 * n_bins * (_COPIES * n_bins + 2 * q),
+        f"The eigenproblem of {n_bins} bins",
+        "Use fewer bins (n_bins=100).",
+    )
+    shares, starts, widths = _histograms(rotation, points, n, n_bins, clip)
     widest = float(widths.max(initial=0.0))
     if bandwidth is None:
         bandwidth = max(_BANDWIDTH * float(rotation.deviations.max(initial=0.0)), widest)
@@ -333,7 +345,7 @@ def check_bins(n_bins: int) -> None:
         )
 
 
-class Histograms(NamedTuple):
+class _Histograms(NamedTuple):
     """Histograms of the points along some directions."""
 
     shares: Array  # (q, B): of the points, in each bin
@@ -341,43 +353,20 @@ class Histograms(NamedTuple):
     widths: Array  # (q,): distances between centres
 
 
-def _histograms(X: PointData, rotation: Rotation, n_bins: int, clip: float) -> Histograms:
-    """Compute the histograms of points in memory or on disk, in several passes."""
-    n, which = X.shape[0], np.arange(len(rotation.deviations))
-    along = _streamed(lambda: coordinates(X, rotation, which))
-    found, ends = quantiles(along, n, [clip, 1 - clip])
-    return histograms_between(found, ends, along, n, rotation.deviations, n_bins)
-
-
-def histograms_between(
-    bounds: Array,
-    ends: tuple[Array, Array],
-    columns: Columns,
-    n: int,
-    deviations: Array,
-    n_bins: int,
-) -> Histograms:
-    """Count points in bins between two quantiles of their coordinates.
-
-    Parameters
-    ----------
-    bounds : ndarray of shape (2, q)
-        The quantiles.
-    ends : tuple of ndarray of shape (q,)
-        Minima and maxima.
-    columns : Columns
-        Coordinates of the n points along q directions.
-    n : int
-    deviations : ndarray of shape (q,)
-        Standard deviations of the coordinates.
-    n_bins : int
-    """
+def _histograms(rotation: Rotation, points: Table, n: int, n_bins: int, clip: float) -> _Histograms:
+    """Count points in bins between two quantiles of their coordinates, in several passes."""
+    along = points.view(_along, rotation)
+    bounds, ends = quantiles(along, n, [clip, 1 - clip])
     # The quantiles are equal if nearly all points share a coordinate.
-    lumped = bounds[1] - bounds[0] <= FLAT * deviations
+    lumped = bounds[1] - bounds[0] <= FLAT * rotation.deviations
     low, high = np.where(lumped, ends, bounds)
     widths = (high - low) / n_bins
     starts = low + widths / 2
-    return Histograms(columns.total(_counts, starts, widths, n_bins) / n, starts, widths)
+    return _Histograms(along.total(_counts, starts, widths, n_bins) / n, starts, widths)
+
+
+def _along(block: Array, rotation: Rotation) -> Array:
+    return np.asarray((block - rotation.mean) @ rotation.directions)
 
 
 def _counts(block: Array, starts: Array, widths: Array, n_bins: int) -> Array:
@@ -473,13 +462,6 @@ def rotation_along(mean: Array, variances: Array, vectors: Array, n_components: 
     return Rotation(mean, np.ascontiguousarray(np.hstack(directions)), np.array(lengths))
 
 
-def coordinates(X: PointData, rotation: Rotation, which: Array) -> Iterator[tuple[slice, Array]]:
-    """Iterate over row blocks of the coordinates along some of the directions."""
-    directions = rotation.directions[:, which]
-    for block, rows in _dense_blocks(X):
-        yield block, (rows - rotation.mean) @ directions
-
-
 def _decomposed(X: Any, n_components: int) -> tuple[Array, Array, Array]:
     """Return the mean, descending variances and orthonormal directions.
 
@@ -488,8 +470,8 @@ def _decomposed(X: Any, n_components: int) -> tuple[Array, Array, Array]:
     n, d = X.shape
     if d <= _COVARIANCE_FEATURES or is_rows(X):
         known = moments_of(X).mean if is_rows(X) else X.mean(axis=0, dtype=np.float64)
-        mean, columns = np.asarray(known).ravel(), _streamed(lambda: _dense_blocks(X))
-        return mean, *covariance_eigenpairs(columns, n, mean)
+        mean = np.asarray(known).ravel()
+        return mean, *covariance_eigenpairs(_columns(X), n, mean)
     q = min(n_components + 1, min(n, d) - 1)
     require_memory(
         8 * d * (2 * q + 20) + (0 if is_sparse(X) else X.nbytes),
@@ -526,8 +508,8 @@ def _dense_blocks(X: PointData) -> Iterator[tuple[slice, Array]]:
         yield block, rows.astype(np.float64, copy=False)
 
 
-def _streamed(blocks: Callable[[], Iterator[tuple[slice, Array]]]) -> StreamedColumns:
-    return StreamedColumns(lambda: (rows for _, rows in blocks()))
+def _columns(X: PointData) -> StreamedColumns:
+    return StreamedColumns(lambda: (rows for _, rows in _dense_blocks(X)))
 
 
 def _equal(deviations: Array) -> list[slice]:

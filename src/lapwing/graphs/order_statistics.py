@@ -33,6 +33,13 @@ class Columns(Protocol):
         """Return ``task(block, *arguments)`` for each block."""
 
 
+class Table(Columns, Protocol):
+    """Columns, such as the features of points, from which others are computed."""
+
+    def view(self, function: Callable[..., Array], *arguments: Any) -> Columns:
+        """Return the columns ``function(block, *arguments)``, computed in each pass."""
+
+
 @dataclass(frozen=True)
 class StreamedColumns:
     """Columns whose blocks are computed in each pass.
@@ -50,6 +57,9 @@ class StreamedColumns:
 
     def collect(self, task: Callable[..., Any], *arguments: object) -> list[Any]:
         return [task(block, *arguments) for block in self.blocks()]
+
+    def view(self, function: Callable[..., Array], *arguments: Any) -> StreamedColumns:
+        return StreamedColumns(lambda: (function(block, *arguments) for block in self.blocks()))
 
 
 def quantiles(columns: Columns, n: int, shares: list[float]) -> tuple[Array, tuple[Array, Array]]:
