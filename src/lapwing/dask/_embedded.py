@@ -6,7 +6,7 @@ and eigenvectors.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
@@ -94,8 +94,7 @@ class _EmbeddedOnCluster(OnCluster):
     def _make_space(self: Any, kernel: Kernel | None, problem: Any) -> Any:
         assert kernel is not None
         recipe = Landmarks() if isinstance(self.space, str) else self.space
-        landmarks = _landmarks(recipe, problem.X)
-        return _ClusterSpace.of(kernel, problem.X, landmarks)
+        return landmark_map(kernel, problem.X, _landmarks(recipe, problem.X))
 
     def _form(self: Any, objective: EmbeddedObjective) -> PreparedSolver:
         side = _feature_side(objective)
@@ -138,50 +137,6 @@ class EmbeddedRegressorEngine(_EmbeddedOnCluster, OnCluster, LapERLSRegressor):
         return values
 
 
-@dataclass(frozen=True, eq=False)
-class _ClusterSpace:
-    """Counterpart of `MappedSpace` over landmarks whose features are computed on the workers.
-
-    Attributes
-    ----------
-    X : Points
-    kernel : Kernel
-    basis : ndarray of shape (m, n_features)
-    local : MappedSpace
-        Space on the landmarks.
-    """
-
-    X: Points
-    kernel: Kernel
-    basis: Array
-    local: MappedSpace
-
-    @classmethod
-    def of(cls, kernel: Kernel, X: Points, landmarks: Array) -> _ClusterSpace:
-        local = landmark_map(kernel, landmarks, landmarks)
-        basis = local.function(np.zeros((local.n_coef, 1)), np.zeros(1)).attributes["X_fit_"]
-        return cls(X, kernel, basis, local)
-
-    @property
-    def n_points(self) -> int:
-        return self.X.shape[0]
-
-    @property
-    def n_coef(self) -> int:
-        return self.local.n_coef
-
-    @property
-    def dtype(self) -> Any:
-        return self.X.dtype
-
-    def function(self, coef: Array, intercept: Array) -> FittedFunction:
-        return self.local.function(coef, intercept)
-
-    def coordinates(self, X: Any) -> Array:
-        """Compute Phi (q, m) of some points, in memory."""
-        return self.local.coordinates(X)
-
-
 def _landmarks(recipe: Landmarks, X: Points) -> Array:
     """Choose the landmarks of a recipe from a sample."""
     if recipe.centers is not None:
@@ -193,27 +148,29 @@ def _landmarks(recipe: Landmarks, X: Points) -> Array:
 
 def _feature_side(problem: EmbeddedObjective) -> FeatureSide:
     """Return the side of f, with normal equations summed over the blocks."""
-    space, side = cast("_ClusterSpace", problem.space), problem.side
-    session = space.X.rows.session
-    shared = session.constant((space.kernel, space.basis, space.local.lift))
-    system = FeatureSystem(cast("Any", space), side, problem.fit_intercept)
-    H = space.X.rows.total(
-        _normal_block, cast("RowBlocks", side.basis), shared, problem.C, problem.fit_intercept
+    side, features = problem.side, cast("MappedSpace", problem.space).psi
+    rows = features.X.rows
+    H = rows.total(
+        _normal_block,
+        cast("RowBlocks", side.basis),
+        rows.session.constant((features.kernel, features.basis, features.lift)),
+        problem.C,
+        problem.fit_intercept,
     )
-    m = space.n_coef
+    m = problem.space.n_coef
     H.flat[: m * (len(H) + 1) : len(H) + 1] += 1  # the norm of h, once
-    return system.eliminate(problem.C, H)
+    return FeatureSystem(problem.space, side, problem.fit_intercept).eliminate(problem.C, H)
 
 
 def _normal_block(
     block: Array, basis: Array, shared: tuple[Kernel, Array, Array], C: float, bias: bool
 ) -> Array:
     """Return the normal matrix of a block of points."""
-    kernel, points, lift = shared
+    kernel, landmarks, lift = shared
     m, r = lift.shape[1], basis.shape[1]
     if not len(block):
         return np.zeros((m + r + bias, m + r + bias))
-    features = KernelFeatures(kernel, block, points, lift, max_cached=0)  # used for one sum
+    features = KernelFeatures(kernel, block, landmarks, lift, max_cached=0)  # used for one sum
     weights = np.full(len(block), float(C))
     sums = Sums.of(MappedSpace(features, lift, _no_function), C * len(block))
     H = sums.normal_matrix(weights, lambda rows: -basis[rows], r, bias=bias)

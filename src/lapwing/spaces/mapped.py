@@ -68,7 +68,7 @@ class KernelFeatures(BlockOperator):
         max_cached: int | None = None,
     ) -> None:
         super().__init__(X.dtype, (X.shape[0], lift.shape[1]))
-        self._kernel, self._X, self._basis, self._lift = kernel, X, basis, lift
+        self.kernel, self.X, self.basis, self.lift = kernel, X, basis, lift
         self._max_cached = max_cached
 
     def blocks(self) -> Iterator[tuple[slice, Array]]:
@@ -80,14 +80,14 @@ class KernelFeatures(BlockOperator):
 
     def design(self) -> Design:
         """Return kernel values and A, so that sums do not need the coordinates, unless cached."""
-        if self._is_cached or callable(self._kernel.name):  # callables may not be thread-safe
+        if self._is_cached or callable(self.kernel.name):  # callables may not be thread-safe
             return Design(self.blocks, np.asarray, self.shape[1])
-        m = len(self._lift)
+        m = len(self.lift)
 
         def parts() -> Iterator[tuple[slice, Any]]:
-            return blocks_of(self._X, m * self.dtype.itemsize, _PART_BYTES)
+            return blocks_of(self.X, m * self.dtype.itemsize, _PART_BYTES)
 
-        return Design(parts, self._values, m, self._lift, self._rounding())
+        return Design(parts, self._values, m, self.lift, self._rounding())
 
     @property
     def _is_cached(self) -> bool:
@@ -97,22 +97,20 @@ class KernelFeatures(BlockOperator):
         return "array" in vars(self) or n * r * self.dtype.itemsize <= most
 
     def _values(self, points: PointData) -> Array:
-        return np.concatenate(
-            [block for _, block in self._kernel.cross_blocks(points, self._basis)]
-        )
+        return np.concatenate([block for _, block in self.kernel.cross_blocks(points, self.basis)])
 
     def _rounding(self) -> float:
         """Estimate the rounding error of A'(K'DK)A for weights of sum 1: eps |A|^2 |row of K|^2."""
         n = self.shape[0]
-        some = self._values(rows_of(self._X, np.arange(0, n, -(-n // _SAMPLE))))
+        some = self._values(rows_of(self.X, np.arange(0, n, -(-n // _SAMPLE))))
         size = float(np.einsum("ij,ij->", some, some, dtype=np.float64)) / len(some)
-        square = self._lift.T @ self._lift
+        square = self.lift.T @ self.lift
         norm = math.sqrt(float(np.linalg.norm(square @ square)))  # an upper bound of |A|^2
         return size * norm * float(np.finfo(np.float64).eps)
 
     def _computed(self) -> Iterator[tuple[slice, Array]]:
-        right = self._lift.astype(self.dtype, copy=False)
-        for rows, block in self._kernel.cross_blocks(self._X, self._basis):
+        right = self.lift.astype(self.dtype, copy=False)
+        for rows, block in self.kernel.cross_blocks(self.X, self.basis):
             yield rows, block @ right
 
     @property

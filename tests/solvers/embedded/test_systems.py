@@ -206,7 +206,7 @@ def test_sums_of_kernel_values_are_lifted_where_they_keep_the_digits(
     Z = space.psi.array  # not before: features that are held are summed as they are
     B = np.hstack([Z, -basis, np.ones((60, int(bias)))])
     expected = B.T @ (q[:, None] * B) + np.diag(np.arange(len(B.T)) < Z.shape[1])
-    replaced = FeatureSystem(landmark_map(space.psi._kernel, X, landmarks), side, bias)
+    replaced = FeatureSystem(landmark_map(space.psi.kernel, X, landmarks), side, bias)
     np.testing.assert_allclose(replaced.normal_matrix(q), expected, atol=1e-7)
 
 
