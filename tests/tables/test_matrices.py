@@ -12,6 +12,7 @@ import scipy.sparse as sp
 
 from lapwing._app.inspection import inspect
 from lapwing._app.requests import InfoRequest
+from lapwing._tables.encoders import NumberReading
 from lapwing._tables.tables import Fitted, Table, read_points
 from lapwing.exceptions import LapwingWarning
 from tests.helpers.reading import fitted, read, rows, write
@@ -129,7 +130,7 @@ def test_reads_matrix_market_files(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"n\.mtx has no column 'x4', which is needed"):
         read_points(narrow, fitted(table))
     with pytest.raises(ValueError, match=r"t\.mtx has no names of columns, and .* 'width' by its"):
-        read_points(path, Fitted(("width",), ("numeric",)))
+        read_points(path, Fitted((NumberReading("width"),)))
     # Another file may have other columns that are not empty.
     other = write(tmp_path / "m.mtx", sp.coo_matrix(dense[:, [1, 1, 2, 3, 4]]))
     labels = labels_of(tmp_path, *"ababab", n=40)
@@ -181,7 +182,7 @@ def test_matrix_without_numbers(tmp_path: Path) -> None:
     (error,) = found["errors"]
     assert error == f"{path} has no column to learn from: all its numbers are 0. Give other points."
     # Empty columns exist, and columns beyond the matrix do not.
-    assert read_points(path, Fitted(("x2",), ("numeric",))).X.toarray().tolist() == [[0]] * 5
+    assert read_points(path, Fitted((NumberReading("x2"),))).X.toarray().tolist() == [[0]] * 5
     labels = labels_of(tmp_path, "a", "b", n=5)
     chosen = read(path, label=None, labels_file=labels, features=("x2,x0",))
     assert chosen.feature_names == ("x2", "x0")
@@ -205,5 +206,5 @@ def test_targets_of_new_rows_need_no_remark(tmp_path: Path) -> None:
     """Warnings are errors in the tests."""
     path = write(tmp_path / "t.svm", "\n".join(FROM_ZERO))
     names = tuple(f"x{j}" for j in range(len(DENSE[0])))
-    model = Fitted(names, ("numeric",) * len(names))
+    model = Fitted(tuple(map(NumberReading, names)))
     np.testing.assert_array_equal(read_points(path, model).X.toarray(), DENSE)

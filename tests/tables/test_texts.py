@@ -120,9 +120,9 @@ def test_new_rows_are_read_as_text(tmp_path: Path) -> None:
     new = read_points(fewer, fitted(table))
     assert new.features.kinds == table.features.kinds
     assert new.X["note"].to_list() == ["12", ""]
-    assert fitted(table).column_readings == table.features.readings
-    alone = Fitted(table.feature_names, table.features.kinds)
-    assert [one.feature for one in alone.column_readings] == list(table.features.kinds)
+    assert fitted(table).readings == table.features.readings
+    alone = Fitted.from_info(table.describe() | {"readings": ()})
+    assert [one.feature for one in alone.readings] == list(table.features.kinds)
 
 
 def test_several_columns_are_declared_as_text(tmp_path: Path) -> None:

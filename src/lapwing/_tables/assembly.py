@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from operator import is_
 from typing import Any
 
@@ -75,10 +75,10 @@ def _infer(raw: RawTable, selection: Selection, like: object) -> Features:
     ]
     readings, left_out, errors = _choose_columns(inferred, insisted, raw)
     readings, unencoded = _encoded(readings, selection, raw.source)
-    read = _read_columns(raw, readings, strict=selection.strict)
-    notes = [_note(one, raw.places, strict=selection.strict) for one in read]
+    strict = selection.strict
+    features = _read_columns(raw, readings, [*errors, *unencoded], like, strict=strict)
+    notes = [_note(one, features.bad.get(one.column), raw, strict=strict) for one in readings]
     notes += [ColumnNote(one.column, False, one.reason) for one in left_out]
-    features = _assemble(raw, read, [*errors, *unencoded], like)
     return replace(features, decimal=defaults.decimal, notes=tuple(notes))
 
 
@@ -134,10 +134,7 @@ def defaults_of(raw: RawTable, options: ReadOptions) -> ReadingDefaults:
 
 
 def encode_again(
-    raw: RawTable,
-    readings: Sequence[Reading],
-    options: ReadOptions,
-    like: object = None,
+    raw: RawTable, readings: Sequence[Reading], options: ReadOptions, like: object = None
 ) -> Features:
     """Encode new rows as in the fit; see `encode`."""
     if raw.is_matrix:
@@ -160,8 +157,7 @@ def encode_again(
         "and here it has decimal points as well as points that may be either. Say which with "
         "--decimal . or --decimal ,."
     )
-    read = _read_columns(raw, readings, strict=options.strict)
-    return _assemble(raw, read, [error] if mixed else [], like)
+    return _read_columns(raw, readings, [error] if mixed else [], like, strict=options.strict)
 
 
 def _mixes_marks(reading: NumberReading, cells: Cells) -> bool:
@@ -170,9 +166,7 @@ def _mixes_marks(reading: NumberReading, cells: Cells) -> bool:
 
 
 def _choose_columns(
-    inferred: Sequence[Reading | Unusable],
-    insisted: frozenset[str],
-    raw: RawTable,
+    inferred: Sequence[Reading | Unusable], insisted: frozenset[str], raw: RawTable
 ) -> tuple[list[Reading], list[Unusable], list[str]]:
     """Divide columns into those used, those left out, and errors for columns the user requires."""
     readings: list[Reading] = []
@@ -196,40 +190,25 @@ def _choose_columns(
     return readings, left_out, input_errors
 
 
-@dataclass(frozen=True)
-class _Read:
-    """Column with its reading and its features."""
-
-    reading: Reading
-    cells: Cells  # without missing ones
-    features: Sequence[NDArray[Any]]
-    bad: BadCells | None
-
-
-def _read_columns(raw: RawTable, readings: Sequence[Reading], *, strict: bool) -> list[_Read]:
-    words = missing_words(strict)
-    cells = [raw.cells[reading.column].without(words) for reading in readings]
-    return [_Read(one, own, *one.read(own)) for one, own in zip(readings, cells, strict=True)]
-
-
-def _assemble(
-    raw: RawTable, read: Sequence[_Read], errors: Sequence[str], like: object
+def _read_columns(
+    raw: RawTable, readings: Sequence[Reading], errors: Sequence[str], like: object, *, strict: bool
 ) -> Features:
-    """Join the features of all columns."""
-    pairs = [pair for one in read for pair in zip(one.reading.names, one.features, strict=True)]
-    kinds = [one.reading.feature for one in read for _ in one.features]
-    twice = [name for name, count in Counter(name for name, _ in pairs).items() if count > 1]
-    if twice:  # "since (days)" may be a column of the file as well
-        errors = [*errors, f"{raw.source}: {quoted(twice)} names two features; rename the column."]
-        pairs, kinds = [], []
-    return Features(
-        _points(raw, dict(pairs), like),
-        tuple(name for name, _ in pairs),
-        tuple(kinds),
-        tuple(one.reading for one in read),
-        bad={one.reading.column: one.bad for one in read if one.bad is not None},
-        errors=tuple(errors),
-    )
+    """Read columns, and join their features."""
+    columns: dict[str, NDArray[Any]] = {}
+    kinds: list[str] = []
+    bad: dict[str, BadCells] = {}
+    for reading in readings:
+        values, wrong = reading.read(raw.cells[reading.column].without(missing_words(strict)))
+        columns |= zip(reading.names, values, strict=True)
+        kinds += [reading.feature] * len(values)
+        bad |= {} if wrong is None else {reading.column: wrong}
+    if len(columns) < len(kinds):  # "since (days)" may be a column of the file as well
+        counts = Counter(name for reading in readings for name in reading.names)
+        twice = quoted([name for name, count in counts.items() if count > 1])
+        errors = [*errors, f"{raw.source}: {twice} names two features; rename the column."]
+        columns, kinds = {}, []
+    X, names = _points(raw, columns, like), tuple(columns)
+    return Features(X, names, tuple(kinds), tuple(readings), bad=bad, errors=tuple(errors))
 
 
 def _points(raw: RawTable, columns: Mapping[str, NDArray[Any]], like: object) -> Any:
@@ -240,24 +219,25 @@ def _points(raw: RawTable, columns: Mapping[str, NDArray[Any]], like: object) ->
     return join_columns(columns, raw.n, like)
 
 
-def _note(one: _Read, places: NDArray[np.int64] | None, *, strict: bool) -> ColumnNote:
-    reading = one.reading
-    if isinstance(reading, NumberReading) and not one.cells.texts.size:
-        reading = NumberReading(reading.column)  # no text, hence no decimal mark
-    words = [reading.describe()]
-    n_missing = one.cells.numbers.size - one.cells.n_filled
+def _note(reading: Reading, bad: BadCells | None, raw: RawTable, *, strict: bool) -> ColumnNote:
+    cells = raw.cells[reading.column].without(missing_words(strict))
+    plain = NumberReading(reading.column)
+    # Without a text there is no decimal mark.
+    shown = plain if isinstance(reading, NumberReading) and not cells.texts.size else reading
+    words = [shown.describe()]
+    n_missing = cells.numbers.size - cells.n_filled
     if n_missing:
         words.append(f"{n_missing} missing")
-    if one.bad is not None:
-        what = "cell is" if one.bad.count == 1 else "cells are"
+    if bad is not None:
+        what = "cell is" if bad.count == 1 else "cells are"
         words.append(
-            f"{one.bad.count} {what} something else ({shorten(one.bad.value)!r} in "
-            f"{name_row(one.bad.row, places)}) and counted as missing"
+            f"{bad.count} {what} something else ({shorten(bad.value)!r} in "
+            f"{name_row(bad.row, raw.places)}) and counted as missing"
         )
-    if not strict and (alternative := other_reading(one.reading, one.cells)):
+    if not strict and (alternative := other_reading(reading, cells)):
         words.append(alternative)
-    plain = len(words) == 1 and reading == NumberReading(reading.column)
-    return ColumnNote(one.reading.column, True, "; ".join(words), plain)
+    unchanged = len(words) == 1 and shown == plain
+    return ColumnNote(reading.column, True, "; ".join(words), unchanged)
 
 
 def describe_notes(notes: Sequence[ColumnNote]) -> list[dict[str, Any]]:
@@ -298,13 +278,7 @@ def summary_lines(notes: Sequence[ColumnNote], remarks: Sequence[str]) -> list[s
 # --- checks ---------------------------------------------------------------------------------------
 
 
-def feature_errors(
-    features: Features,
-    raw: RawTable,
-    *,
-    missing: bool,
-    new: bool,
-) -> list[str]:
+def feature_errors(features: Features, raw: RawTable, *, missing: bool, new: bool) -> list[str]:
     """Check for features that are missing or infinite, or no features at all.
 
     Parameters

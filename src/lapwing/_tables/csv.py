@@ -78,10 +78,7 @@ def read_csv(source: Source, selection: Selection) -> RawTable:
     # UTF-16 of either byte order is written with a byte order mark.
     codec = "utf-16" if layout.encoding.startswith("utf-16") else layout.encoding
     return replace(
-        raw,
-        remarks=tuple(remarks),
-        decimal=usual,
-        dialect=Dialect(layout.separator, mark, codec),
+        raw, remarks=tuple(remarks), decimal=usual, dialect=Dialect(layout.separator, mark, codec)
     )
 
 
@@ -199,11 +196,7 @@ def _checked(reader: Any, n_columns: int, source: Source, layout: _Layout) -> It
 
 
 def _read(
-    source: Source,
-    layout: _Layout,
-    roles: ColumnRoles,
-    grouped: bool,
-    all_rows: bool,
+    source: Source, layout: _Layout, roles: ColumnRoles, grouped: bool, all_rows: bool
 ) -> tuple[RawTable, int]:
     """Read the columns with a role, and count the rows without any value.
 

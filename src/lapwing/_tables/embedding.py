@@ -45,7 +45,6 @@ _AGAIN = 3
 # padding change it by up to 0.01; scaling or components of a batch change it completely.
 _CHANGE = 0.05
 _LARGEST = 1e15  # entry of a vector: squares of larger numbers overflow in single precision
-_KEY = 16  # bytes of a digest: collisions among a billion texts have a probability of 1e-21
 
 Vectors = NDArray[np.floating[Any]]
 
@@ -86,39 +85,28 @@ class VectorStore:
     path: Path
     digest: str
 
-    def load(self) -> dict[bytes, Vectors]:
+    def load(self) -> dict[str, Vectors]:
         """Read the vectors by the keys of their texts."""
         try:
             with self.path.open("rb") as file, np.load(file, allow_pickle=False) as held:
                 digest, keys, vectors = str(held["encoder"]), held["keys"], held["vectors"]
             if digest != self.digest:
                 return {}
-            if (
-                vectors.ndim != 2
-                or vectors.dtype.kind != "f"
-                or keys.dtype != np.uint8
-                or keys.shape != (len(vectors), _KEY)
-                or not np.isfinite(vectors).all()
-            ):
+            if vectors.ndim != 2 or vectors.dtype.kind != "f" or not np.isfinite(vectors).all():
                 raise ValueError("it holds something else")
+            return dict(zip(keys.tolist(), vectors, strict=True))
         except FileNotFoundError:
             return {}
         except Exception as error:  # damage shows in the ways of zipfile, zlib and NumPy
             _LOGGER.warning("%s cannot be read (%s). It is made again.", self.path, error)
             return {}
-        return {key.tobytes(): vector for key, vector in zip(keys, vectors, strict=True)}
 
-    def save(self, known: Mapping[bytes, Vectors]) -> None:
+    def save(self, known: Mapping[str, Vectors]) -> None:
         """Write vectors atomically; warn if the folder cannot be written."""
-        keys = np.frombuffer(b"".join(known), dtype=np.uint8).reshape(len(known), _KEY)
+        keys, vectors = np.array(list(known)), np.stack(list(known.values()))
         try:
             with atomic_write(self.path) as temporary, temporary.open("wb") as file:
-                np.savez(
-                    file,
-                    encoder=np.array(self.digest),
-                    keys=keys,
-                    vectors=np.stack(list(known.values())),
-                )
+                np.savez(file, encoder=np.array(self.digest), keys=keys, vectors=vectors)
         except (OSError, ValueError) as error:
             warn(
                 f"The vectors of the texts are not kept, and will be made again by the next fit: "
@@ -207,8 +195,7 @@ class Embedder:
         known = {} if self.store is None else self.store.load()
         new = {text: row for text, row in rows.items() if keys[text] not in known}
         if new:
-            made = zip(new, self._encode(new, column), strict=True)
-            known |= {keys[text]: vector for text, vector in made}
+            known |= zip(map(keys.__getitem__, new), self._encode(new, column), strict=True)
         found = {text: known[key] for text, key in keys.items()}
         first = next(iter(found.values()))
         if any(vector.shape != first.shape for vector in found.values()):
@@ -281,17 +268,13 @@ class Embedder:
             array = np.asarray(given)
         except Exception:  # for ragged lists, or tensors with gradients or on a GPU
             array = np.empty(())
-        wrong = ""
-        if not array.ndim:  # a sparse matrix as well
-            wrong = f"a {type(given).__name__}"
-        elif array.ndim != 2 or array.shape[0] != len(rows) or not array.size:
-            wrong = f"shape {array.shape}"
-        elif array.dtype.kind not in "fiub":
-            wrong = f"type {array.dtype}"
-        if wrong:
+        table = array.ndim == 2 and array.shape[0] == len(rows) and array.size > 0
+        if not (table and array.dtype.kind in "fiub"):
+            found = f"shape {array.shape} and type {array.dtype}"
             raise ValueError(
                 f"{self._named} gives no array of numbers of shape ({len(rows)}, d) for "
-                f"{len(rows)} texts: {wrong}. Return one, each text's vector in its row."
+                f"{len(rows)} texts: {found if array.ndim else f'a {type(given).__name__}'}. "
+                "Return one, each text's vector in its row."
             )
         narrow = array.dtype.kind == "f" and array.dtype.itemsize < np.dtype(float).itemsize
         array = array.astype(np.float32 if narrow else np.float64)
@@ -313,13 +296,14 @@ def store_beside(path: Path, encoder: Encoder) -> VectorStore | None:
     return VectorStore(path.with_name(f"{path.name}.{plain}.vectors.npz"), encoder.digest)
 
 
-def _key(text: str, picture: bool) -> bytes:
+def _key(text: str, picture: bool) -> str:
     """Compute the key of a text, or of the content of an image file."""
     content = text.encode("utf-8", "surrogatepass")
     if picture:
         with suppress(OSError, ValueError):  # the encoder will raise an error for it
             content = Path(text).read_bytes()
-    return blake2b(content, digest_size=_KEY).digest()
+    # Collisions among a billion texts have a probability of 1e-21.
+    return blake2b(content, digest_size=16).hexdigest()
 
 
 def describe_error(error: BaseException) -> str:

@@ -359,6 +359,12 @@ class Features:
         return [name for name, own in zip(self.names, self.kinds, strict=True) if own == kind]
 
 
+def usual_reading(name: str, kind: str) -> Reading:
+    """Return the reading of a column by the kind of its feature."""
+    kinds = (NumberReading, TextReading, FreeTextReading, EncodedReading)
+    return {make.feature: make for make in kinds}[kind](name)
+
+
 def reading_from(description: Mapping[str, Any]) -> Reading:
     """Create a reading from the result of `describe_reading`.
 

@@ -20,13 +20,7 @@ from lapwing._arrays import is_sparse
 from lapwing._features import refuse_query, refuse_repeated
 from lapwing._host.modules import require
 from lapwing._rows.parquet import reading_parquet
-from lapwing._tables.cells import (
-    Cells,
-    as_text,
-    cells_of_texts,
-    cells_of_values,
-    numeric_cells,
-)
+from lapwing._tables.cells import Cells, as_text, cells_of_texts, cells_of_values, numeric_cells
 from lapwing._tables.columns import RawTable, TextColumn
 from lapwing._tables.roles import ReadOptions, Selection
 from lapwing._tables.source import Source

@@ -343,9 +343,7 @@ def _as_text(name: str, cells: Cells) -> Reading | Unusable:
     if _has_few_values(cells):
         if n_values == 1 and n == cells.numbers.size >= _FEW_ROWS:
             return Unusable(
-                name,
-                f"always {shorten(next(iter(counts)))!r}",
-                forced=TextReading(name),
+                name, f"always {shorten(next(iter(counts)))!r}", forced=TextReading(name)
             )
         return TextReading(name, missing=MISSING_VALUE)
     n_words = sum(k * count_words(text) for text, k in counts.items()) / n

@@ -14,13 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing._host.warn import warn
-from lapwing._tables.cells import (
-    count_marks,
-    kind_of_unit,
-    plain_number,
-    read_amount,
-    usual_mark,
-)
+from lapwing._tables.cells import count_marks, kind_of_unit, plain_number, read_amount, usual_mark
 from lapwing._tables.columns import FileAnswers, RawTable, TextColumn
 from lapwing._tables.inference import MIN_WORDS, count_words
 from lapwing._tables.matrices import read_labels

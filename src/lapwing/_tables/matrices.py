@@ -210,12 +210,7 @@ def _positions(names: Sequence[str] | Mapping[str, str]) -> list[int]:
 
 
 def _table(
-    X: Matrix,
-    names: Sequence[str],
-    arrays: Arrays,
-    selection: Selection,
-    source: str,
-    **facts: Any,
+    X: Matrix, names: Sequence[str], arrays: Arrays, selection: Selection, source: str, **facts: Any
 ) -> RawTable:
     """Select the chosen columns of a matrix with labels, ids and so on in separate arrays."""
     if is_sparse(X):

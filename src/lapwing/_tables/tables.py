@@ -23,14 +23,12 @@ from lapwing._tables.assembly import (
 from lapwing._tables.cells import Cells
 from lapwing._tables.columns import FileFacts, RawTable, TextColumn
 from lapwing._tables.encoders import (
-    EncodedReading,
     Features,
-    FreeTextReading,
     NumberReading,
     Reading,
-    TextReading,
     describe_reading,
     reading_from,
+    usual_reading,
 )
 from lapwing._tables.labels import (
     LabelAdvice,
@@ -56,12 +54,8 @@ class Fitted:
 
     Attributes
     ----------
-    feature_names : tuple of str
-        Names of the features in order.
-    kinds : tuple of {'numeric', 'categorical', 'text', 'encoded'}
-        Kinds of the features.
     readings : tuple of Reading
-        Encodings of the columns; empty for a matrix.
+        Encodings of the columns, whatever the format of the table.
     usual_id : str or None
         Column with the names of the rows.
     optional : tuple of str
@@ -74,9 +68,7 @@ class Fitted:
         Whether its table was read with `ReadOptions.strict`.
     """
 
-    feature_names: tuple[str, ...]
-    kinds: tuple[str, ...]
-    readings: tuple[Reading, ...] = ()
+    readings: tuple[Reading, ...]
     usual_id: str | None = None
     optional: tuple[str, ...] = ()
     missing: bool = False
@@ -92,25 +84,18 @@ class Fitted:
         ValueError
             If it is damaged, as model files are not trusted.
         """
+        named = zip(info["feature_names"], info["kinds"], strict=True)
         columns = (info.get(key) for key in ("label_column", "id_column", "truth_column"))
         return cls(
-            tuple(info["feature_names"]),
-            tuple(info["kinds"]),
-            tuple(map(reading_from, info.get("readings", ()))),
+            # A matrix has features in place of readings.
+            tuple(map(reading_from, info.get("readings", ())))
+            or tuple(usual_reading(name, kind) for name, kind in named),
             info.get("id_column"),
             tuple(name for name in [*columns, *info.get("dropped", ())] if name is not None),
             info.get("impute", "none") != "none",
             info.get("svmlight_base"),
             bool(info.get("strict", False)),
         )
-
-    @property
-    def column_readings(self) -> tuple[Reading, ...]:
-        """Return the encodings of columns of these names, whatever the format of the table."""
-        kinds = (NumberReading, TextReading, FreeTextReading, EncodedReading)
-        read = {make.feature: make for make in kinds}
-        named = zip(self.feature_names, self.kinds, strict=True)
-        return self.readings or tuple(read[kind](name) for name, kind in named)
 
 
 @dataclass(frozen=True)
@@ -332,7 +317,7 @@ def read_points(path: Paths, fitted: Fitted, options: ReadOptions | None = None)
     """
     paths = _as_paths(path)
     options = replace(ReadOptions() if options is None else options, strict=fitted.strict)
-    readings = fitted.column_readings
+    readings = fitted.readings
     selection = Selection.of(
         options,
         expected={reading.column: reading.feature for reading in readings},
@@ -346,8 +331,7 @@ def read_points(path: Paths, fitted: Fitted, options: ReadOptions | None = None)
     if raw.roles.ignored:
         unknown = quoted(raw.roles.ignored)
         warn(
-            f"{raw.source}: the model does not know the column {unknown}; not used.",
-            LapwingWarning,
+            f"{raw.source}: the model does not know the column {unknown}; not used.", LapwingWarning
         )
     found = InputErrors(raw.source)
     found.messages += feature_errors(features, raw, missing=fitted.missing, new=True)
