@@ -17,7 +17,7 @@ from lapwing.estimators.baselines import (
     EigenfunctionClassifier,
     EigenfunctionPrepared,
 )
-from lapwing.estimators.prepared import Prepared, Stages, Targets, WantedGraph
+from lapwing.estimators.prepared import Prepared, Stages, Targets
 from lapwing.graphs import AnchorGraph, AnchorLaplacian, Anchors
 from lapwing.graphs.anchors import ANCHORS, usual_number
 from lapwing.graphs.eigenfunctions import (
@@ -32,10 +32,8 @@ from lapwing.spaces.functions import EigenfunctionSum
 class AnchorEngine(ClassifierOnCluster, AnchorGraphClassifier):
     """`AnchorGraphClassifier` of points on a cluster."""
 
-    def _prepare(
-        self, targets: Targets, problem: Any, graph: WantedGraph, progress: Stages
-    ) -> AnchorPrepared:
-        recipe = self._recipe()
+    def _prepare(self, targets: Targets, problem: Any, progress: Stages) -> AnchorPrepared:
+        recipe = self._given_graph()
         with progress.stage("graph"):
             anchors, Z = weigh(recipe, problem.X)
         return Prepared(targets, problem, AnchorLaplacian(Z, int(recipe.power)), anchors)
@@ -85,9 +83,7 @@ def _weights(block: Array, found: tuple[Array, Array], anchors: Anchors) -> Any:
 class EigenfunctionEngine(ClassifierOnCluster, EigenfunctionClassifier):
     """`EigenfunctionClassifier` of points on a cluster."""
 
-    def _prepare(
-        self, targets: Targets, problem: Any, graph: WantedGraph, progress: Stages
-    ) -> EigenfunctionPrepared:
+    def _prepare(self, targets: Targets, problem: Any, progress: Stages) -> EigenfunctionPrepared:
         X, n_bins = problem.X, int(self.n_bins)
         check_bins(n_bins)
         with progress.stage("eigenfunctions"):

@@ -26,8 +26,8 @@ from lapwing.estimators.embedded import (
     EmbeddedSolution,
     PreparedSolver,
 )
-from lapwing.estimators.prepared import Tick, WantedGraph
-from lapwing.graphs import AffinityGraph, Eigenpairs, default_graph
+from lapwing.estimators.prepared import Tick
+from lapwing.graphs import AffinityGraph, Eigenpairs, GraphRecipe, default_graph
 from lapwing.graphs.base import is_normalized
 from lapwing.kernels import Kernel
 from lapwing.objectives.embedded import EmbeddedObjective
@@ -68,8 +68,7 @@ class _EmbeddedOnCluster(OnCluster):
     def _forecast(self, problem: Any) -> None:
         """Skip the forecast, as the memory of the client does not depend on n."""
 
-    def _make_laplacian(self: Any, graph: WantedGraph, problem: Any) -> Any:
-        recipe = graph.given
+    def _make_laplacian(self: Any, recipe: GraphRecipe | None, problem: Any) -> Any:
         if recipe is None:
             recipe = default_graph(problem.X, regression=self._regression)
         X = problem.X

@@ -124,9 +124,9 @@ class OnCluster:
         targets: Targets = self._read_targets(y.column)
         input_checks.warn_labels(targets.warning)
         self._keep_targets(targets)
-        graph, stages = self._graph(), _LoggedStages()
+        stages = _LoggedStages()
         problem = self._problem(X, y, targets, weights)
-        prepared = self._prepare(targets, problem, graph, stages)
+        prepared = self._prepare(targets, problem, stages)
         solution = self._solve(prepared, stages)
         with stages.stage("answers"):
             values: RowBlocks = self._finish(X, prepared, solution)

@@ -17,7 +17,7 @@ from lapwing.dask._engine import ClassifierOnCluster, ClusterProblem
 from lapwing.dask._row_blocks import RowBlocks, RowView
 from lapwing.dask._session import PerPart
 from lapwing.estimators import S3VC, input_checks
-from lapwing.estimators.prepared import Prepared, Stages, Targets, WantedGraph
+from lapwing.estimators.prepared import Prepared, Stages, Targets
 from lapwing.estimators.s3vm import LowDensityPrepared
 from lapwing.losses.base import UnlabeledLoss
 from lapwing.losses.smoothed import smooth
@@ -48,9 +48,7 @@ class LowDensityEngine(ClassifierOnCluster, S3VC):
                 f"which clusters do not support. Use one of {', '.join(map(repr, _METHODS))}."
             )
 
-    def _prepare(
-        self, targets: Targets, problem: Any, graph: WantedGraph, progress: Stages
-    ) -> LowDensityPrepared:
+    def _prepare(self, targets: Targets, problem: Any, progress: Stages) -> LowDensityPrepared:
         X = problem.X
         if not problem.n_unlabeled:
             raise ValueError(

@@ -14,13 +14,13 @@ from lapwing._parameters import Rule, parameters
 from lapwing._rows import PointData
 from lapwing.classes.decoding import decision_values, of_each_class, predict_codes
 from lapwing.classes.volumes import PriorLike
-from lapwing.estimators import diagnostics, input_checks
+from lapwing.estimators import diagnostics
 from lapwing.estimators._docs import document
 from lapwing.estimators.classifier import SemiSupervisedClassifier
 from lapwing.estimators.laperls import LapERLSClassifier
 from lapwing.estimators.lapsvm import LapSVC
 from lapwing.estimators.parameters import check_space_or_auto
-from lapwing.estimators.prepared import Prepared, Refits, Solution, Stages, Targets, WantedGraph
+from lapwing.estimators.prepared import Prepared, Refits, Solution, Stages, Targets
 from lapwing.estimators.updates import Updatable
 from lapwing.graphs import Anchors, GraphRecipe, KNNGraph, Laplacian
 from lapwing.graphs.base import GraphLike
@@ -40,9 +40,7 @@ from lapwing.spaces.functions import (
     LinearFunction,
     NeighborhoodFunction,
 )
-from lapwing.spaces.linear import LinearSpace
-from lapwing.spaces.mapped import full_map
-from lapwing.spaces.recipes import Landmarks, Linear, SpaceRecipe, make_space
+from lapwing.spaces.recipes import Landmarks, SpaceRecipe
 
 _NEIGHBORS = 10
 _LANDMARKS = 2000
@@ -261,11 +259,9 @@ class BalancedGraphClassifier(
             return super()._default_graph(X)
         return KNNGraph(min(_NEIGHBORS, n - 1), weights="steep", power=1, metric=default_metric(X))
 
-    def _prepare(
-        self, targets: Targets, problem: Problem, graph: WantedGraph, progress: Stages
-    ) -> BalancedPrepared:
+    def _prepare(self, targets: Targets, problem: Problem, progress: Stages) -> BalancedPrepared:
         with progress.stage("graph"):
-            laplacian = self._make_laplacian(graph, problem)
+            laplacian = self._make_laplacian(self._given_graph(), problem)
             diffusion = Diffusion.of(laplacian)
             _check_weights(diffusion)
         with progress.stage("landmarks"):
@@ -274,17 +270,10 @@ class BalancedGraphClassifier(
 
     def _make_space(self, problem: Problem) -> Space:
         kernel = self._make_kernel(problem)
-        if kernel is None or isinstance(self.space, Linear):
-            input_checks.check_linear_scale(problem.X)
-            return LinearSpace(problem.X)
-        if not kernel.surely_positive_definite:
-            input_checks.check_kernel(kernel, problem.X, f"The matrix of kernel={self.kernel!r}")
-        if kernel.precomputed:
-            return full_map(kernel, problem.X, None, problem.rows)
-        if self.space is None:
-            return full_map(kernel, kernel.gram(problem.X), problem.X, problem.rows)
         recipe = Landmarks(_LANDMARKS) if isinstance(self.space, str) else self.space
-        return make_space(recipe, kernel, problem.X)
+        if kernel is not None and (recipe is None or kernel.precomputed):
+            return self._mapped_full_space(kernel, problem)
+        return self._space_of(recipe, kernel, problem)
 
     def _neighbors(self, problem: Problem) -> Anchors | None:
         """Build the voters, with the kernel weights of the default graph."""

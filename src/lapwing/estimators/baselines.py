@@ -17,7 +17,7 @@ from lapwing.classes.volumes import PriorLike
 from lapwing.estimators._docs import document
 from lapwing.estimators.classifier import SemiSupervisedClassifier, WeightedClassifier
 from lapwing.estimators.lapsvm import LapSVC
-from lapwing.estimators.prepared import Prepared, Refits, Solution, Stages, Targets, WantedGraph
+from lapwing.estimators.prepared import Prepared, Refits, Solution, Stages, Targets
 from lapwing.exceptions import UnlabeledComponentWarning
 from lapwing.graphs import AnchorGraph, AnchorLaplacian, Anchors
 from lapwing.graphs.eigenfunctions import Eigenfunctions, fit_eigenfunctions
@@ -143,10 +143,7 @@ class AnchorGraphClassifier(SemiSupervisedClassifier[AnchorPrepared, BaselineSol
     def _reads_blocks(self, rows: Rows) -> bool:
         return True
 
-    def _graph(self) -> WantedGraph:
-        return WantedGraph(True, self._recipe())
-
-    def _recipe(self) -> AnchorGraph:
+    def _given_graph(self) -> AnchorGraph:
         if self.graph is None:
             return AnchorGraph()
         if not isinstance(self.graph, AnchorGraph):
@@ -156,10 +153,8 @@ class AnchorGraphClassifier(SemiSupervisedClassifier[AnchorPrepared, BaselineSol
             )
         return self.graph
 
-    def _prepare(
-        self, targets: Targets, problem: Problem, graph: WantedGraph, progress: Stages
-    ) -> AnchorPrepared:
-        recipe = self._recipe()
+    def _prepare(self, targets: Targets, problem: Problem, progress: Stages) -> AnchorPrepared:
+        recipe = self._given_graph()
         with progress.stage("graph"):
             anchors, Z = recipe.weigh(problem.X)
             laplacian = AnchorLaplacian.from_weights(Z, power=recipe.power)
@@ -335,7 +330,7 @@ class EigenfunctionClassifier(WeightedClassifier[EigenfunctionPrepared, Baseline
         return True
 
     def _prepare(
-        self, targets: Targets, problem: Problem, graph: WantedGraph, progress: Stages
+        self, targets: Targets, problem: Problem, progress: Stages
     ) -> EigenfunctionPrepared:
         with progress.stage("eigenfunctions"):
             functions = fit_eigenfunctions(

@@ -37,7 +37,6 @@ from lapwing.estimators.prepared import (
     Stages,
     Targets,
     Tick,
-    WantedGraph,
     may_keep,
     removable,
     without,
@@ -71,8 +70,7 @@ from lapwing.solvers.ridge import FunctionRegression
 from lapwing.spaces.base import Space
 from lapwing.spaces.full import FullKernelSpace
 from lapwing.spaces.functions import FittedFunction, KernelExpansion
-from lapwing.spaces.linear import LinearSpace
-from lapwing.spaces.recipes import Landmarks, Linear, SpaceRecipe, make_space
+from lapwing.spaces.recipes import Landmarks, Linear, SpaceRecipe
 
 EmbeddedPrepared: TypeAlias = Prepared[Space, Laplacian]
 
@@ -211,12 +209,10 @@ class EmbeddedEstimator(
     def _check_combination(self) -> None:
         check_space_or_auto(self.space)
 
-    def _prepare(
-        self, targets: Targets, problem: Problem, graph: WantedGraph, progress: Stages
-    ) -> EmbeddedPrepared:
+    def _prepare(self, targets: Targets, problem: Problem, progress: Stages) -> EmbeddedPrepared:
         self._forecast(problem)
         with progress.stage("graph"):
-            laplacian = self._make_laplacian(graph, problem)
+            laplacian = self._make_laplacian(self._given_graph(), problem)
         with progress.stage("eigenpairs", None) as tick:
             pairs = self._eigenpairs(laplacian, problem.targets.shape[1], tick)
         with progress.stage("landmarks"):
@@ -260,18 +256,10 @@ class EmbeddedEstimator(
 
     def _make_space(self, kernel: Kernel | None, problem: Problem) -> Space:
         """Make the function side: full kernel, landmarks or linear."""
-        if kernel is None:
-            input_checks.check_linear_scale(problem.X)
-            return LinearSpace(problem.X)
         recipe = self._function_side(problem.n_points, in_blocks=is_rows(problem.X))
         if isinstance(self.space, str):
             _LOG.info("space=%r: %d points", recipe, problem.n_points)
-        if recipe is None:  # the matrix is checked when it is formed
-            return FullKernelSpace.computed(kernel, problem.X, problem.rows)
-        if not kernel.surely_positive_definite:
-            # Only a sample is checked: with landmarks the whole matrix is never formed.
-            input_checks.check_kernel(kernel, problem.X, f"The matrix of kernel={self.kernel!r}")
-        return make_space(recipe, kernel, problem.X)
+        return self._space_of(recipe, kernel, problem)
 
     def _function_side(self, n: int, *, in_blocks: bool = False) -> SpaceRecipe | None:
         """Return the recipe of the space for n points; None for the full kernel."""

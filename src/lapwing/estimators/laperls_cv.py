@@ -28,7 +28,7 @@ from lapwing.estimators.path import (
     nearest,
     width_of,
 )
-from lapwing.estimators.prepared import Prepared, Stages, Targets, Tick, WantedGraph
+from lapwing.estimators.prepared import Prepared, Stages, Targets, Tick
 from lapwing.graphs import Eigenpairs, GraphRecipe, Laplacian
 from lapwing.problem import Problem
 from lapwing.solvers.embedded.posterior import SpectralPath
@@ -65,7 +65,7 @@ class EmbeddedPath(PathEstimator[EmbeddedPathPrepared]):
     }
 
     def _prepare(
-        self, targets: Targets, problem: Problem, graph: WantedGraph, progress: Stages
+        self, targets: Targets, problem: Problem, progress: Stages
     ) -> EmbeddedPathPrepared:
         self._estimator()._forecast(problem)
         with progress.stage("graph"):

@@ -40,7 +40,6 @@ from lapwing.estimators.prepared import (
     Solution,
     Stages,
     Targets,
-    WantedGraph,
     may_keep,
     removable,
 )
@@ -248,16 +247,16 @@ class ManifoldEstimator(
                 f"not {self._given_stopping!r}."
             )
 
-    def _prepare(
-        self, targets: Targets, problem: Problem, graph: WantedGraph, progress: Stages
-    ) -> ManifoldPrepared:
+    def _prepare(self, targets: Targets, problem: Problem, progress: Stages) -> ManifoldPrepared:
         kernel = self._make_kernel(problem)
         if kernel is not None:
             # Checked before the neighbour search, which may take minutes.
             kernel.forecast(problem.X)
             self._forecast(problem)
         with progress.stage("graph"):
-            laplacian = self._make_laplacian(graph, problem) if graph.wanted else None
+            laplacian = None
+            if self._wants_graph():
+                laplacian = self._make_laplacian(self._given_graph(), problem)
         with progress.stage("kernel"):
             space = self._stored_space(self._make_space(kernel, problem))
         return Prepared(targets, problem, laplacian, space)
@@ -323,10 +322,7 @@ class ManifoldEstimator(
         )
 
     def _make_space(self, kernel: Kernel | None, problem: Problem) -> Space:
-        if kernel is None:
-            input_checks.check_linear_scale(problem.X)
-            return LinearSpace(problem.X)
-        return FullKernelSpace.computed(kernel, problem.X, problem.rows)
+        return self._space_of(None, kernel, problem)
 
     def _stored_space(self, space: Space) -> Space:
         """Keep the kernel matrix in memory, and check it if it may not be positive semi-definite.

@@ -26,7 +26,7 @@ from lapwing.estimators.path import (
     graph_of,
     width_of,
 )
-from lapwing.estimators.prepared import Prepared, Stages, Targets, WantedGraph
+from lapwing.estimators.prepared import Prepared, Stages, Targets
 from lapwing.estimators.regressor import GaussianRegressor
 from lapwing.losses.base import Loss
 from lapwing.problem import Problem
@@ -63,13 +63,13 @@ class ManifoldPath(PathEstimator[ManifoldPathPrepared]):
         return bool(np.max(self.gamma_Is) > 0)
 
     def _prepare(
-        self, targets: Targets, problem: Problem, graph: WantedGraph, progress: Stages
+        self, targets: Targets, problem: Problem, progress: Stages
     ) -> ManifoldPathPrepared:
         kernels = self._kernels(problem)
         if kernels[0] is not None:
             kernels[0].forecast(problem.X)
         with progress.stage("graph"):
-            graphs = self._laplacians(problem) if graph.wanted else None
+            graphs = self._laplacians(problem) if self._wants_graph() else None
         widths = self._widths(kernels, problem)
         if len(widths) == 1:  # several matrices are not held together
             widths = (widths[0]._replace(space=self._estimator()._stored_space(widths[0].space)),)

@@ -29,7 +29,6 @@ from lapwing.estimators.prepared import (
     Refits,
     Solution,
     Stages,
-    WantedGraph,
     removable,
 )
 from lapwing.estimators.template import SemiSupervisedEstimator
@@ -204,14 +203,9 @@ class PathEstimator(KernelParameters, Updatable[PathPrepared, PathSolution], Gen
     def _check_combination(self) -> None:
         self._estimator()._check_combination()
 
-    def _graph(self) -> WantedGraph:
-        wanted = self._wants_graph()
-        if not wanted or self.graphs is None:
-            return WantedGraph(wanted)
-        given = [as_graph(graph) for graph in self.graphs]
-        # If one of them is a matrix of rows, equal rows cannot be merged.
-        of_rows = [graph for graph in given if isinstance(graph, AffinityGraph)]
-        return WantedGraph(wanted, (of_rows or given)[0])
+    def _graph_is_of_rows(self) -> bool:
+        graphs = (self.graphs or ()) if self._wants_graph() else ()
+        return any(isinstance(as_graph(graph), AffinityGraph) for graph in graphs)
 
     def _graph_of_fit(self) -> Any:
         return self.best_params_.get("graph")
@@ -222,9 +216,7 @@ class PathEstimator(KernelParameters, Updatable[PathPrepared, PathSolution], Gen
         if recipes is None:
             recipes = default_graphs(problem.X, regression=self._regression)
         plain = self._estimator()
-        return laplacians_of(
-            recipes, lambda recipe: plain._make_laplacian(WantedGraph(True, recipe), problem)
-        )
+        return laplacians_of(recipes, lambda recipe: plain._make_laplacian(recipe, problem))
 
     def _kernels(self, problem: Problem) -> list[Kernel | None]:
         """Make the kernel with every width; None for linear functions."""

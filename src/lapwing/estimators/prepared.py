@@ -21,7 +21,7 @@ from lapwing._host.terminal import StatusLine
 from lapwing._rows import PointsLike, Rows, all_of, as_rows, header_of, moments_of
 from lapwing.classes.decoding import predict_codes
 from lapwing.exceptions import LapwingWarning
-from lapwing.graphs import AffinityGraph, Eigenpairs, GraphRecipe
+from lapwing.graphs import Eigenpairs
 from lapwing.problem import Problem, check_weights
 from lapwing.solvers.posterior import Covariance, Posterior
 from lapwing.spaces.functions import FittedFunction
@@ -148,18 +148,6 @@ class Targets(NamedTuple):
     warning: LapwingWarning | None = None  # about how y was read
     # Raises ValueError if the weights leave too little to learn from.
     check: Callable[[Targets, Problem], None] = lambda targets, problem: None
-
-
-class WantedGraph(NamedTuple):
-    """Use of a graph in a fit, with the recipe if the user gave one."""
-
-    wanted: bool
-    given: GraphRecipe | None = None
-
-    @property
-    def of_rows(self) -> bool:
-        """Whether it is a matrix of the user's rows, so that equal rows cannot be merged."""
-        return isinstance(self.given, AffinityGraph)
 
 
 SpaceT = TypeVar("SpaceT")

@@ -75,11 +75,10 @@ class SemiSupervisedRegressor(SeveralTargets, SemiSupervisedEstimator[P, S]):
         together = first._replace(labeled=np.any([one.labeled for one in each], axis=0))
         # One copy that all fits may keep; otherwise `_finish` would copy X for each of them.
         own = points if is_rows(points) or self._pairwise() else points.copy()
-        graph = self._graph()
-        problem = self._make_problem(own, together, sample_weight, graph)
+        problem = self._make_problem(own, together, sample_weight)
         fitted = [copy(self) for _ in each]  # before a context of callbacks exists
         progress = Progress(self, None, points, columns[0])
-        prepared = self._prepare(together, problem, graph, progress)
+        prepared = self._prepare(together, problem, progress)
         refits = self._refits(prepared.relabeled(first, sample_weight))
         refits = refits.covering(problem.vertex[problem.labeled_rows & (problem.vertex >= 0)])
         for one, targets in zip(fitted, each, strict=True):

@@ -33,12 +33,11 @@ from lapwing.estimators.prepared import (
     Stages,
     Targets,
     Tick,
-    WantedGraph,
     without,
 )
 from lapwing.graphs import Laplacian
 from lapwing.graphs.base import GraphLike
-from lapwing.kernels import Kernel, make_kernel
+from lapwing.kernels import make_kernel
 from lapwing.losses.base import Loss, TargetKind, UnlabeledLoss
 from lapwing.losses.registry import as_loss, as_unlabeled_loss
 from lapwing.problem import Problem, check_weight_sizes
@@ -57,8 +56,8 @@ from lapwing.spaces.base import Space
 from lapwing.spaces.full import KEPT_BYTES, FullKernelSpace
 from lapwing.spaces.functions import FittedFunction, KernelExpansion, LinearFunction, VotedFunction
 from lapwing.spaces.linear import LinearSpace
-from lapwing.spaces.mapped import MappedSpace, deformed, full_map
-from lapwing.spaces.recipes import Linear, SpaceRecipe, check_space, make_space
+from lapwing.spaces.mapped import deformed
+from lapwing.spaces.recipes import Linear, SpaceRecipe, check_space
 
 # Relative gradient of fits in float32 that is not reported: penalties amplify rounding errors. Of
 # 12 fits of 60 points with C from 1 to 1e4, eleven end below 1e-4.
@@ -408,18 +407,16 @@ class S3VC(KernelParameters, SemiSupervisedClassifier[LowDensityPrepared, LowDen
     def _paired(self, targets: Targets) -> bool:
         return pairs_of_classes(self.multi_class, len(targets.classes))
 
-    def _prepare(
-        self, targets: Targets, problem: Problem, graph: WantedGraph, progress: Stages
-    ) -> LowDensityPrepared:
+    def _prepare(self, targets: Targets, problem: Problem, progress: Stages) -> LowDensityPrepared:
         laplacian = None
-        if graph.wanted:
+        if self._wants_graph():
             with progress.stage("graph"):
-                laplacian = self._make_laplacian(graph, problem)
+                laplacian = self._make_laplacian(self._given_graph(), problem)
         paired = self._paired(targets)
         if paired:
             self._announce(problem, len(targets.classes))
         with progress.stage("space"):
-            space = self._make_space(problem, paired=paired, deformed=graph.wanted)
+            space = self._make_space(problem, paired=paired)
         return Prepared(targets, problem, laplacian, space)
 
     def _announce(self, problem: Problem, n_classes: int) -> None:
@@ -439,40 +436,27 @@ class S3VC(KernelParameters, SemiSupervisedClassifier[LowDensityPrepared, LowDen
     ) -> Refits[LowDensityPrepared, LowDensitySolution]:
         return LowDensityRefits(self, prepared)
 
-    def _make_space(self, problem: Problem, *, paired: bool, deformed: bool) -> Space:
+    def _make_space(self, problem: Problem, *, paired: bool) -> Space:
         """Make the space of h, with the norm of its kernel."""
-        X, kernel = problem.X, self._make_kernel(problem)
-        whole = self.space is None and not (paired and not deformed)
-        if kernel is not None and whole:
-            kernel.forecast(X)
-        if kernel is not None and not kernel.surely_positive_definite:
-            input_checks.check_kernel(kernel, X, f"The matrix of kernel={self.kernel!r}")
-        space: Space
-        if self.space is not None:
-            space = make_space(self.space, kernel, X)
-            space = space if is_rows(X) else space.stored()
-        elif kernel is None:
-            input_checks.check_linear_scale(X)
-            space = LinearSpace(X)
-        elif whole:
-            return self._full_space(kernel, problem)
-        else:
-            pairs = FullKernelSpace.computed(kernel, X, problem.rows)
+        X, kernel, deformed = problem.X, self._make_kernel(problem), self._wants_graph()
+        if kernel is not None and self.space is None:
+            if deformed or not paired:
+                kernel.forecast(X)
+                return self._mapped_full_space(kernel, problem)
+            self._check_kernel(kernel, X)
+        space = self._space_of(self.space, kernel, problem)
+        if isinstance(space, FullKernelSpace):
             # Otherwise only the matrices of the pairs are formed, again in every round.
-            return pairs.stored() if _stores_kernel_matrix(problem) else pairs
+            return space.stored() if _stores_kernel_matrix(problem) else space
         if not isinstance(space, LinearSpace):
-            return space
+            return space if is_rows(X) else space.stored()
         if not deformed:
             return LinearSpace.of_used(X)
         if is_sparse(X) or X.shape[1] > X.shape[0]:
             # Deforming a linear space would make its features dense. The span of the points, with
             # their inner products, keeps X sparse.
-            return self._full_space(make_kernel("linear", X), problem)
+            return self._mapped_full_space(make_kernel("linear", X), problem)
         return space
-
-    def _full_space(self, kernel: Kernel, problem: Problem) -> MappedSpace:
-        basis = None if kernel.precomputed else problem.X
-        return full_map(kernel, kernel.gram(problem.X), basis, problem.rows)
 
     def _solve(self, prepared: LowDensityPrepared, progress: Stages) -> LowDensitySolution:
         targets, space = prepared.targets, prepared.space

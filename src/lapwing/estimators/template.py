@@ -55,7 +55,6 @@ from lapwing.estimators.prepared import (
     Solution,
     Stages,
     Targets,
-    WantedGraph,
     check_one_entry_a_row,
     check_rows,
     read_points,
@@ -72,6 +71,8 @@ from lapwing.graphs import (
 from lapwing.graphs.base import check_magnitude
 from lapwing.kernels import Kernel, make_kernel
 from lapwing.problem import Problem, check_weights, make_problem
+from lapwing.spaces.base import Space
+from lapwing.spaces.full import FullKernelSpace
 from lapwing.spaces.functions import (
     FittedFunction,
     KernelExpansion,
@@ -79,6 +80,9 @@ from lapwing.spaces.functions import (
     evaluate,
     function_from,
 )
+from lapwing.spaces.linear import LinearSpace
+from lapwing.spaces.mapped import MappedSpace, full_map
+from lapwing.spaces.recipes import Linear, SpaceRecipe, make_space
 
 _FEW_ROWS = 100  # one thread is faster than waiting for several
 _CHECKED_POINTS = 200  # labelled points at which the function is checked for being constant
@@ -100,9 +104,8 @@ def prepare(
     check_parameters(estimator)
     estimator._check_combination()
     points, targets = estimator._begin(X, y)
-    graph = estimator._graph()
-    problem = estimator._make_problem(points, targets, sample_weight, graph)
-    return estimator._prepare(targets, problem, graph, SILENT)
+    problem = estimator._make_problem(points, targets, sample_weight)
+    return estimator._prepare(targets, problem, SILENT)
 
 
 def solve(estimator: SemiSupervisedEstimator[P, S], prepared: P) -> S:
@@ -215,11 +218,10 @@ class SemiSupervisedEstimator(CallbackSupportMixin, Parametrized, Generic[P, S])
         if self._parameter("warm_start"):
             options["previous"] = previous
         points, targets = self._begin(X, y)
-        graph = self._graph()
-        problem = self._make_problem(points, targets, sample_weight, graph)
+        problem = self._make_problem(points, targets, sample_weight)
         progress = Progress(self, self._n_stages, points, y)
         self._keep_targets(targets)
-        prepared = self._prepare(targets, problem, graph, progress)
+        prepared = self._prepare(targets, problem, progress)
         solution = self._first_solution(points, prepared, progress, **options)
         self._finish(points, prepared, solution)
         progress.finish(lambda: {})
@@ -256,9 +258,7 @@ class SemiSupervisedEstimator(CallbackSupportMixin, Parametrized, Generic[P, S])
         """Convert decision values (n, c) to answers."""
 
     @abstractmethod
-    def _prepare(
-        self, targets: Targets, problem: Problem, graph: WantedGraph, progress: Stages
-    ) -> P:
+    def _prepare(self, targets: Targets, problem: Problem, progress: Stages) -> P:
         """Make the graph and the space, from the parameters that they depend on."""
 
     @abstractmethod
@@ -352,10 +352,14 @@ class SemiSupervisedEstimator(CallbackSupportMixin, Parametrized, Generic[P, S])
         """Return whether a fit reads points on disk in blocks."""
         return False
 
-    def _graph(self) -> WantedGraph:
-        wanted = self._wants_graph()
-        given = as_graph(self.graph) if wanted and self.graph is not None else None
-        return WantedGraph(wanted, given)
+    def _given_graph(self) -> GraphRecipe | None:
+        """Return the graph recipe of the user; None for the default graph, and without a graph."""
+        given = self.graph if self._wants_graph() else None
+        return None if given is None else as_graph(given)
+
+    def _graph_is_of_rows(self) -> bool:
+        """Return whether the graph is a matrix of the rows, so that equal rows are not merged."""
+        return isinstance(self._given_graph(), AffinityGraph)
 
     def _graph_of_fit(self) -> Any:
         """Return the graph that was given or chosen; None for the default graph."""
@@ -373,14 +377,37 @@ class SemiSupervisedEstimator(CallbackSupportMixin, Parametrized, Generic[P, S])
             self.kernel, problem.X, gamma=self.gamma, degree=self.degree, coef0=self.coef0
         )
 
+    def _space_of(
+        self, recipe: SpaceRecipe | None, kernel: Kernel | None, problem: Problem
+    ) -> Space:
+        """Make the space of a recipe; None is the full kernel, and no kernel means linear."""
+        if kernel is None or isinstance(recipe, Linear):
+            input_checks.check_linear_scale(problem.X)
+            return LinearSpace(problem.X)
+        if recipe is None:
+            return FullKernelSpace.computed(kernel, problem.X, problem.rows)
+        self._check_kernel(kernel, problem.X)
+        return make_space(recipe, kernel, problem.X)
+
+    def _mapped_full_space(self, kernel: Kernel, problem: Problem) -> MappedSpace:
+        """Make the space of the full kernel in coordinates, with G = I."""
+        self._check_kernel(kernel, problem.X)
+        basis = None if kernel.precomputed else problem.X
+        return full_map(kernel, kernel.gram(problem.X), basis, problem.rows)
+
+    def _check_kernel(self, kernel: Kernel, X: PointData) -> None:
+        """Check a kernel on a sample of the points, as its whole matrix may never be formed."""
+        if not kernel.surely_positive_definite:
+            input_checks.check_kernel(kernel, X, f"The matrix of kernel={self.kernel!r}")
+
     def _make_problem(
-        self, X: PointData, targets: Targets, sample_weight: ArrayLike | None, graph: WantedGraph
+        self, X: PointData, targets: Targets, sample_weight: ArrayLike | None
     ) -> Problem:
         """Make the problem, with equal rows as one vertex unless X or the graph is a matrix."""
         weights = check_weights(sample_weight, targets.labeled, targets.class_weights)
         pairwise = self._pairwise()
         if pairwise:
-            self._check_precomputed(X, graph)
+            self._check_precomputed(X)
         else:
             check_magnitude(X)
             input_checks.warn_feature_scales(X, getattr(self, "feature_names_in_", None))
@@ -390,18 +417,18 @@ class SemiSupervisedEstimator(CallbackSupportMixin, Parametrized, Generic[P, S])
             targets.labeled,
             targets.columns,
             weights,
-            merge=not (pairwise or graph.of_rows),
+            merge=not (pairwise or self._graph_is_of_rows()),
             pairwise=pairwise,
         )
         targets.check(targets, problem)
         return problem
 
-    def _check_precomputed(self, X: PointData, graph: WantedGraph) -> None:
+    def _check_precomputed(self, X: PointData) -> None:
         if X.shape[0] != X.shape[1]:
             raise ValueError(
                 f"kernel='precomputed' takes the kernel matrix as X, square, not {X.shape}."
             )
-        if graph.wanted and not graph.of_rows:
+        if self._wants_graph() and not self._graph_is_of_rows():
             without = "" if self._parameter("gamma_I") is None else ", or set gamma_I=0"
             raise ValueError(
                 "kernel='precomputed' leaves no points to build a graph from: pass the graph as "
@@ -409,8 +436,8 @@ class SemiSupervisedEstimator(CallbackSupportMixin, Parametrized, Generic[P, S])
             )
         input_checks.check_kernel_matrix(X, "X")
 
-    def _make_laplacian(self, graph: WantedGraph, problem: Problem) -> Laplacian:
-        recipe = graph.given
+    def _make_laplacian(self, recipe: GraphRecipe | None, problem: Problem) -> Laplacian:
+        """Build the graph of a recipe, by default the default graph."""
         if recipe is None:
             recipe = self._default_graph(problem.X)
         elif isinstance(recipe, AffinityGraph) and problem.n_points < len(problem.vertex):

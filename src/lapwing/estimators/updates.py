@@ -118,10 +118,10 @@ class Updatable(SemiSupervisedEstimator[P, S]):
             problem = prepared.problem
         else:
             # Labelled rows of weight 0 are not points of a fit, and these rows have changed.
-            problem = estimator._make_problem(kept.X, targets, raw, estimator._graph())
+            problem = estimator._make_problem(kept.X, targets, raw)
             prepare_again = True
         if prepare_again:
-            prepared = estimator._prepare(targets, problem, estimator._graph(), SILENT)
+            prepared = estimator._prepare(targets, problem, SILENT)
             kept = replace(kept, refits=estimator._refits(prepared), design=None)
         with single_blas_thread():  # many small solves
             refits = replace(kept.refits.covering(prepared.problem.index), prepared=prepared)
