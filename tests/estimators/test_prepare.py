@@ -130,7 +130,7 @@ GRAPHS_AND_LANDMARKS = (
             ("template", "make_kernel"),
             ("embedded", "smallest_eigenpairs"),
             ("baselines", "fit_eigenfunctions"),
-            ("s3vm", "full_map"),
+            ("template", "full_map"),
         )
     ),
 )

@@ -21,7 +21,6 @@ from lapwing.classes.decoding import predict_codes
 from lapwing.classes.probabilities import gaps_of, sharpness_of_gaps, usual_gap
 from lapwing.classes.volumes import ClassOffsets, prior_offsets
 from lapwing.dask._data import Labels, Points
-from lapwing.dask._halos import HaloMatrix
 from lapwing.dask._row_blocks import RowBlocks
 from lapwing.estimators import diagnostics, input_checks
 from lapwing.estimators.parameters import check_parameters
@@ -156,8 +155,6 @@ class OnCluster:
     def _finish(self: Any, X: Points, prepared: Prepared[Any, Any], solution: Solution) -> Any:
         self._keep_function(solution.function.attributes)
         solution.assign(self)
-        if isinstance(getattr(self, "affinity_", None), HaloMatrix):
-            del self.affinity_  # which stays on the cluster
         values = self._answer(X, prepared.problem, solution)
         self._diagnose(prepared, solution)
         return values

@@ -77,12 +77,11 @@ class BalancedSolution(Solution):
     partition: Partition
     problem: VolumeProblem
     edge_cut: float
-    affinity: Any
 
     def assign(self, model: Any) -> None:
         self.partition.assign(model)
         model.history_ = {name: np.stack(rows) for name, rows in self.partition.history.items()}
-        model.edge_cut_, model.affinity_ = self.edge_cut, self.affinity
+        model.edge_cut_ = self.edge_cut
 
 
 @dataclass(frozen=True, eq=False)
@@ -230,7 +229,7 @@ class BalancedGraphClassifier(
     _functions = (NeighborhoodFunction, LinearFunction, KernelExpansion)
     _n_stages = 4
     _fits_again = True
-    _kept_values = "virtual_labels_"
+    _has_virtual_labels = True
     _rules: ClassVar[Mapping[str, Rule]] = {
         "method": (
             lambda v: isinstance(v, str) and v in PARTITIONS,
@@ -270,8 +269,10 @@ class BalancedGraphClassifier(
 
     def _make_space(self, problem: Problem) -> Space:
         kernel = self._make_kernel(problem)
+        if kernel is None:
+            return self._space_of(None, kernel, problem)
         recipe = Landmarks(_LANDMARKS) if isinstance(self.space, str) else self.space
-        if kernel is not None and (recipe is None or kernel.precomputed):
+        if recipe is None or kernel.precomputed:
             return self._mapped_full_space(kernel, problem)
         return self._space_of(recipe, kernel, problem)
 
@@ -324,8 +325,7 @@ class BalancedGraphClassifier(
         if voters is not None:
             function = NeighborhoodFunction(function, voters, (part * values).astype(dtype))
         edge_cut = chance_cut(problem.graph, partition.codes, problem.n_classes)
-        affinity = prepared.laplacian.affinity
-        return BalancedSolution(function, values, partition, problem, edge_cut, affinity)
+        return BalancedSolution(function, values, partition, problem, edge_cut)
 
     def _shift(self, values: Array) -> Array:
         # The methods meet known volumes themselves, so new points need no offsets.

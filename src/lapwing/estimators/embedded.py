@@ -100,7 +100,6 @@ class EmbeddedSolution(Solution):
     def assign(self, model: Any) -> None:
         self.result.assign(model)
         model.solver_ = self.formed.method.name
-        model.affinity_ = self.prepared.laplacian.affinity
         if self.prepared.eigenpairs is not None:
             model.eigenvalues_ = self.prepared.eigenpairs.values
 
@@ -188,7 +187,7 @@ class EmbeddedEstimator(
     """Base of embedded regression; see the module."""
 
     _n_stages = 5
-    _kept_values = "virtual_labels_"
+    _has_virtual_labels = True
 
     _: KW_ONLY
     gamma: float | str = "scale"

@@ -55,7 +55,7 @@ class EmbeddedPath(PathEstimator[EmbeddedPathPrepared]):
     _plain: ClassVar[type[EmbeddedEstimator]]
     _n_stages = 6
     _weights = ("lam", "mu", "C")
-    _kept_values = "virtual_labels_"
+    _has_virtual_labels = True
     _tried = frozenset({"n_eigenvectors"})
     _rules: ClassVar[Mapping[str, Rule]] = {
         "n_eigenvectors": grid(

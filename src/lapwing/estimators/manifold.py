@@ -92,8 +92,6 @@ class ManifoldSolution(Solution):
     result : ManifoldResult
     choice : SolverChoice
     objective : Objective
-    affinity : sparse matrix or None
-        Affinity of the graph, if there is one.
     columns : Representers or None
         Columns of the deformed kernel at the labelled points; None if the solver needed none.
     """
@@ -101,29 +99,24 @@ class ManifoldSolution(Solution):
     result: ManifoldResult
     choice: SolverChoice
     objective: Objective
-    affinity: Any
     columns: Representers | None
 
     @classmethod
     def of(
         cls,
-        prepared: ManifoldPrepared,
         objective: Objective,
         result: ManifoldResult,
         choice: SolverChoice,
         columns: Representers | None,
     ) -> ManifoldSolution:
         """Make the solution from the result of a solver."""
-        function, values = _function(objective.space, result.state), result.state.values
-        affinity = None if prepared.laplacian is None else prepared.laplacian.affinity
-        return cls(function, values, result, choice, objective, affinity, columns)
+        function = _function(objective.space, result.state)
+        return cls(function, result.state.values, result, choice, objective, columns)
 
     def assign(self, model: Any) -> None:
         self.result.assign(model)
         model.solver_ = self.choice.shown
         model.history_ = {name: np.stack(rows) for name, rows in self.result.history.items()}
-        if self.affinity is not None:
-            model.affinity_ = self.affinity
 
     def left_out(self) -> Array | None:
         if self.columns is None or not self.objective.loss.kind.differentiable:
@@ -175,7 +168,7 @@ class ManifoldRefits(Refits[ManifoldPrepared, ManifoldSolution]):
         objective, columns = self._problem(prepared)
         result = dual(objective, replace(self.estimator._settings, columns=columns))
         shown = columns if self.reduces else None  # warnings must not depend on the refits' solver
-        return ManifoldSolution.of(prepared, objective, result, _DUAL, shown)
+        return ManifoldSolution.of(objective, result, _DUAL, shown)
 
     def values(self, prepared: ManifoldPrepared) -> Array:
         objective = self.estimator._objective(prepared)
@@ -389,7 +382,7 @@ class ManifoldEstimator(
             result = solver.solve(objective, replace(settings, on_iteration=on_iteration))
         automatic = stopping if self._given_stopping is None else None  # early stopping by default
         choice = choice._replace(stopping=automatic)
-        return ManifoldSolution.of(prepared, objective, result, choice, settings.columns)
+        return ManifoldSolution.of(objective, result, choice, settings.columns)
 
     def _read_validation(self, space: Space, data: object) -> Validation:
         if not isinstance(data, (tuple, list)) or len(data) != 2:

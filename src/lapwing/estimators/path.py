@@ -154,6 +154,8 @@ class PathSolution(Solution):
     def assign(self, model: Any) -> None:
         self.solution.assign(model)
         self.choice.assign(model)
+        if self.prepared.laplacian is not None:
+            model.affinity_ = self.prepared.laplacian.affinity
 
     def left_out(self) -> Array | None:
         return self.solution.left_out()
@@ -273,17 +275,11 @@ class PathEstimator(KernelParameters, Updatable[PathPrepared, PathSolution], Gen
         found = estimator._solve(chosen, progress)
         return PathSolution(found.function, found.values, choice, estimator, chosen, found)
 
-    def _first_solution(
-        self, X: PointData, prepared: PathPrepared, progress: Stages, **options: Any
-    ) -> PathSolution:
-        self.__dict__.pop("_kept", None)  # of an earlier fit
-        solution = self._solve(prepared, progress)
-        self._keep(self._refits(prepared), solution, X)
-        return solution
+    def _kept_refits(self, prepared: PathPrepared) -> None:
+        """Return None: updates need the refits of the setting that the solve chooses."""
 
-    def _keep(self, refits: Refits[Any, Any], solution: PathSolution, X: PointData) -> None:
-        if self.updatable:
-            super()._keep(solution.refits(), solution, X)
+    def _keep(self, refits: Any, solution: PathSolution, X: PointData) -> None:
+        super()._keep(solution.refits() if self.updatable else None, solution, X)
 
     def _updated(self, refits: Refits[Any, Any], solution: Solution) -> PathSolution:
         choice = GridChoice(self.best_params_, self.best_score_, self.cv_results_)

@@ -25,7 +25,7 @@ from lapwing.estimators.multioutput import (
     split_targets,
 )
 from lapwing.estimators.parameters import check_parameters
-from lapwing.estimators.prepared import P, Progress, Refits, S, Solution, Targets
+from lapwing.estimators.prepared import P, Progress, S, Solution, Targets
 from lapwing.estimators.template import SemiSupervisedEstimator
 from lapwing.estimators.updates import Updatable
 from lapwing.problem import Problem
@@ -67,7 +67,6 @@ class SemiSupervisedRegressor(SeveralTargets, SemiSupervisedEstimator[P, S]):
             with naming_target(j, column):
                 each.append(self._read_targets(column))
         self._forget()
-        self.__dict__.pop("_kept", None)  # of the previous fit
         points, first = self._begin(X, columns[0])
         for targets in each[1:]:
             input_checks.warn_labels(targets.warning)
@@ -89,9 +88,6 @@ class SemiSupervisedRegressor(SeveralTargets, SemiSupervisedEstimator[P, S]):
         self.estimators_ = fitted
         progress.finish(lambda: {})
         return self
-
-    def _keep(self, refits: Refits[P, S], solution: S, X: PointData) -> None:
-        """Keep the state that updates of the fit need."""
 
     def _read_targets(self, y: ArrayLike) -> Targets:
         targets, labeled = read_targets(y)

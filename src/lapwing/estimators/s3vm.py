@@ -83,15 +83,12 @@ class LowDensitySolution(Solution):
     ----------
     machines : Machines
     C_star : float
-    affinity : sparse matrix or None
-        Of the graph, if there is one.
     paired : bool
         Whether each machine is for a pair of classes.
     """
 
     machines: Machines
     C_star: float
-    affinity: Any
     paired: bool
 
     def assign(self, model: Any) -> None:
@@ -103,8 +100,6 @@ class LowDensitySolution(Solution):
         model.balance_ = np.array([machine.mean for machine in columns])
         if self.paired:
             model.pair_shares_ = np.array([machine.share for machine in columns])
-        if self.affinity is not None:
-            model.affinity_ = self.affinity
 
 
 @dataclass(frozen=True, eq=False)
@@ -475,9 +470,8 @@ class S3VC(KernelParameters, SemiSupervisedClassifier[LowDensityPrepared, LowDen
         values = machines.values(space)
         if paired:
             values = votes(values, len(classes))
-        affinity = None if prepared.laplacian is None else prepared.laplacian.affinity
         function = made(machines.coef, machines.intercept)
-        return LowDensitySolution(function, values, machines, recipe.C_star, affinity, paired)
+        return LowDensitySolution(function, values, machines, recipe.C_star, paired)
 
     def _observe(self, problem: Problem, n_classes: int) -> ClassObservations:
         return observe(problem, n_classes)

@@ -177,8 +177,8 @@ class SemiSupervisedEstimator(CallbackSupportMixin, Parametrized, Generic[P, S])
     _n_stages: ClassVar[int]
     # Whether other labels need a whole fit; `compare` tries such estimators last.
     _fits_again: ClassVar[bool] = False
-    # Name of the fitted attribute for the decision values of all rows, if there is one.
-    _kept_values: ClassVar[str | None] = None
+    # Whether the decision values of the rows are not those of the function, and are kept.
+    _has_virtual_labels: ClassVar[bool] = False
     # Parameters that hold several values to try, and a single one in other estimators.
     _tried: ClassVar[frozenset[str]] = frozenset()
     # Rules of parameters that differ from those of other families.
@@ -222,14 +222,23 @@ class SemiSupervisedEstimator(CallbackSupportMixin, Parametrized, Generic[P, S])
         progress = Progress(self, self._n_stages, points, y)
         self._keep_targets(targets)
         prepared = self._prepare(targets, problem, progress)
-        solution = self._first_solution(points, prepared, progress, **options)
+        refits = self._kept_refits(prepared)
+        if refits is None:
+            solution = self._solve(prepared, progress, **options)
+        else:
+            with progress.stage("solve"):
+                solution = refits.solve(prepared)
+        self._keep(refits, solution, points)
         self._finish(points, prepared, solution)
         progress.finish(lambda: {})
         return self
 
-    def _first_solution(self, X: PointData, prepared: P, progress: Stages, **options: Any) -> S:
-        """Solve for the first time in a fit; a family may keep data for updates."""
-        return self._solve(prepared, progress, **options)
+    def _kept_refits(self, prepared: P) -> Refits[P, S] | None:
+        """Return the refits to solve by, if the fit keeps them for updates."""
+        return None
+
+    def _keep(self, refits: Refits[P, S] | None, solution: S, X: PointData) -> None:
+        """Keep what updates of the fit need."""
 
     def _finish(self, X: Any, prepared: P, solution: S) -> None:
         """Set the fitted attributes, answer for all rows, and warn."""
@@ -238,6 +247,8 @@ class SemiSupervisedEstimator(CallbackSupportMixin, Parametrized, Generic[P, S])
         answer = self._refined(X, prepared, solution)
         self._keep_function(_own(answer.function.attributes, X))
         answer.assign(self)
+        if isinstance(prepared.laplacian, Laplacian):
+            self.affinity_ = prepared.laplacian.affinity
         self._answer(X, problem, answer)
         self._diagnose(prepared, solution)
 
@@ -380,13 +391,14 @@ class SemiSupervisedEstimator(CallbackSupportMixin, Parametrized, Generic[P, S])
     def _space_of(
         self, recipe: SpaceRecipe | None, kernel: Kernel | None, problem: Problem
     ) -> Space:
-        """Make the space of a recipe; None is the full kernel, and no kernel means linear."""
-        if kernel is None or isinstance(recipe, Linear):
+        """Make the space of a recipe; None is the full kernel, or linear without a kernel."""
+        if recipe is None and kernel is not None:
+            return FullKernelSpace.computed(kernel, problem.X, problem.rows)
+        if recipe is None or isinstance(recipe, Linear):
             input_checks.check_linear_scale(problem.X)
             return LinearSpace(problem.X)
-        if recipe is None:
-            return FullKernelSpace.computed(kernel, problem.X, problem.rows)
-        self._check_kernel(kernel, problem.X)
+        if kernel is not None:
+            self._check_kernel(kernel, problem.X)
         return make_space(recipe, kernel, problem.X)
 
     def _mapped_full_space(self, kernel: Kernel, problem: Problem) -> MappedSpace:
@@ -470,8 +482,8 @@ class SemiSupervisedEstimator(CallbackSupportMixin, Parametrized, Generic[P, S])
         values = of_rows(X, problem, solution)
         if not solution.holds_prior:
             values = self._shift(values)
-        if self._kept_values is not None:
-            setattr(self, self._kept_values, values)
+        if self._has_virtual_labels:
+            self.virtual_labels_ = values
         self.transduction_ = self._transduce(values)
         return values
 
@@ -485,7 +497,7 @@ class SemiSupervisedEstimator(CallbackSupportMixin, Parametrized, Generic[P, S])
             regression=self._regression,
         )
         warned = warn_of(solution.values[problem.index], problem.targets, what=values)
-        if warned or self._kept_values is None or _is_constant(solution.function):
+        if warned or not self._has_virtual_labels or _is_constant(solution.function):
             return
         some = slice(None, None, -(-len(problem.index) // _CHECKED_POINTS))
         predicted = solution.function(rows_of(X, problem.rows[problem.index[some]]))

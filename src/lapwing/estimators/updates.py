@@ -6,6 +6,7 @@ computing graph, kernel and factorisation again. There are no numerics here.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from copy import copy
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar, Self, cast
@@ -24,7 +25,7 @@ from lapwing.classes.markers import is_auto, objects, plain, read_column, settle
 from lapwing.classes.probabilities import SharpnessPrior, fit_sharpness
 from lapwing.estimators import diagnostics
 from lapwing.estimators.input_checks import warn_labels
-from lapwing.estimators.prepared import SILENT, P, Refits, S, Stages, Targets
+from lapwing.estimators.prepared import SILENT, P, Refits, S, Targets
 from lapwing.estimators.template import SemiSupervisedEstimator
 from lapwing.graphs.design import design_of, most_informative
 from lapwing.linalg import column_dot
@@ -300,19 +301,15 @@ class Updatable(SemiSupervisedEstimator[P, S]):
         # A copy, as the user may change X later.
         return (points.copy() if self.updatable else points), targets
 
-    def _first_solution(self, X: PointData, prepared: P, progress: Stages, **options: Any) -> S:
-        self.__dict__.pop("_kept", None)  # of an earlier fit
-        if not self.updatable:
-            return self._solve(prepared, progress, **options)
-        refits = self._refits(prepared)
-        with progress.stage("solve"):
-            solution = refits.solve(prepared)
-        self._keep(refits, solution, X)
-        return solution
+    def _forget(self) -> Mapping[str, Any]:
+        self.__dict__.pop("_kept", None)
+        return super()._forget()
 
-    def _keep(self, refits: Refits[P, S], solution: S, X: PointData) -> None:
-        """Keep the state of an updatable fit."""
-        if self.updatable:
+    def _kept_refits(self, prepared: P) -> Refits[P, S] | None:
+        return self._refits(prepared) if self.updatable else None
+
+    def _keep(self, refits: Refits[P, S] | None, solution: S, X: PointData) -> None:
+        if refits is not None and self.updatable:
             self._kept = UpdateState(refits, X)
 
     def _updated(self, refits: Refits[Any, Any], solution: Any) -> S:
