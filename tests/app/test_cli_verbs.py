@@ -24,6 +24,7 @@ from lapwing._app import console
 from lapwing._app.forecast import FitSize
 from lapwing._app.methods import AUTO, COMMAND_METHODS
 from lapwing._app.requests import FitRequest
+from lapwing._host.terminal import StatusLine
 from lapwing.models import load_model
 from tests.helpers.commandline import done, found, refused, run, warned
 
@@ -106,10 +107,10 @@ def test_progress_counts_iterations_and_steps(monkeypatch: pytest.MonkeyPatch) -
     X, y = make_blobs(60, 2, centers=2, random_state=0)
     model = LapSVC(solver="pcg", tol=1e-2)
     for quiet in (False, True):
-        with console.StageLine("LapSVC", quiet) as stage:
+        with StatusLine("LapSVC", quiet) as stage:
             model.set_callbacks(*stage.callbacks).fit(X, np.where(np.arange(60) < 20, y, -1))
             assert (", iteration" in stage._part) is not quiet
-    with console.StageLine("Comparing methods") as line, line.stage("S3VC()", 3) as tick:
+    with StatusLine("Comparing methods") as line, line.stage("S3VC()", 3) as tick:
         tick(dict)
         tick(dict)
         assert line._part == "S3VC(), 2 of 3"

@@ -86,7 +86,6 @@ def outcome(
         twin=other,
         trust=trust,
         request=request,
-        fitted_by=chosen.method,
     )
 
 

@@ -20,6 +20,7 @@ from lapwing._app.reading import points_of
 from lapwing._app.requests import CompareRequest, FitRequest, TuneRequest, fit_command
 from lapwing._app.settings import make_estimator, settings_of
 from lapwing._arrays import is_sparse
+from lapwing._host.terminal import current_line
 from lapwing._host.warn import warn
 from lapwing._report.record import Choice
 from lapwing._rows import is_rows
@@ -31,7 +32,6 @@ from lapwing.classes.label_checks import label_warnings_ignored
 from lapwing.classes.labels import code_classes
 from lapwing.classes.probabilities import Sharpness
 from lapwing.estimators.diagnostics import warn_suggested_labels
-from lapwing.estimators.prepared import SILENT, Stages
 from lapwing.exceptions import LapwingWarning
 from lapwing.graphs import default_graph
 from lapwing.model_selection.candidates import (
@@ -119,9 +119,7 @@ class Compared:
     seconds: float
 
 
-def choose(
-    table: Table, request: LearningRequest, points: Any, progress: Stages = SILENT
-) -> MethodChoice:
+def choose(table: Table, request: LearningRequest, points: Any) -> MethodChoice:
     """Return the method of a request with an unfitted estimator for `points`.
 
     Raises
@@ -154,7 +152,7 @@ def choose(
     with warnings.catch_warnings():
         # The last fit warns of all rows.
         warnings.simplefilter("ignore", LapwingWarning)
-        found, sharpness = _compare(table, points, settings, progress)
+        found, sharpness = _compare(table, points, settings)
     best, scaler = found.best, None
     if isinstance(best, Pipeline):  # the default candidates have pipelines only for scaled columns
         scaler, best = best
@@ -163,14 +161,14 @@ def choose(
     return MethodChoice(known, best, Choice(found, tuple(settings.untried)), sharpness, scaler)
 
 
-def compare_methods(table: Table, request: CompareRequest, progress: Stages = SILENT) -> Compared:
+def compare_methods(table: Table, request: CompareRequest) -> Compared:
     """Compare the usual methods on a table."""
     start = time.perf_counter()
     warn_suggested_labels(table.n_suggested, table.n_labeled)
-    prepared = points_of(table, request, progress)
+    prepared = points_of(table, request)
     settings = _compare_settings(table, prepared.points, request.seed, EFFORT, request.max_rows)
     with label_warnings_ignored():  # as in a fit
-        found, _ = _compare(table, prepared.points, settings, progress)
+        found, _ = _compare(table, prepared.points, settings)
     return Compared(
         request,
         table,
@@ -311,13 +309,13 @@ def _limited(settings: CompareSettings, plan: EffortPlan) -> CompareSettings:
 
 
 def _compare(
-    table: Table, points: Any, settings: CompareSettings, progress: Stages
+    table: Table, points: Any, settings: CompareSettings
 ) -> tuple[Comparison, Sharpness | None]:
     """Compare methods, and return the sharpness of the best classifier as well."""
     for one in settings.candidates or ():
         if "random_state" in one.estimator.get_params(deep=False):
             one.estimator.set_params(random_state=settings.random_state)
-    found, sharpness = compared(points, table.y, None, settings, progress)
+    found, sharpness = compared(points, table.y, None, settings, current_line())
     warn_of_failures(found.failed, stacklevel=2)
     return found, sharpness
 

@@ -1,4 +1,4 @@
-"""Output of the command line: text, tables of figures, progress. Needs rich.
+"""Output of the command line: text and tables of figures. Needs rich.
 
 Names in a table come from the user: they are never read as markup, and control characters are
 removed.
@@ -10,8 +10,6 @@ import json
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from itertools import count as count_from
 from typing import Any
 
 import numpy as np
@@ -26,7 +24,7 @@ from lapwing._app.methods import AUTO
 from lapwing._app.predicting import Predicted, class_counts
 from lapwing._app.requests import LabelRequest
 from lapwing._host.memory import format_bytes
-from lapwing._host.terminal import StatusLine, harmless
+from lapwing._host.terminal import harmless
 from lapwing._label.session import Session
 from lapwing._report.findings import choice_table, estimate_words, sure_words, trust_words
 from lapwing._report.findings import describe_comparison as describe_rows
@@ -34,51 +32,12 @@ from lapwing._report.record import ReportData
 from lapwing._report.text import count, number, percent, plural
 from lapwing._tables.assembly import summary_lines
 from lapwing._tables.tables import Table
-from lapwing.estimators.prepared import Tick
 
 Parts = Iterator[str | Grid]  # lines and tables
 
 _SETTINGS_SHOWN = 5
 _QUICK = 1.0  # seconds of a forecast that needs no line of its own
 _WRITTEN = {"onnx": "ONNX model", "next": "Rows to label next"}
-
-
-class StageLine(StatusLine):
-    """Progress line of a stage of a verb; as a callback, it shows the parts of a fit."""
-
-    @property
-    def callbacks(self) -> list[object]:
-        """The line for `set_callbacks` of an estimator, if it is shown."""
-        return [self] if self._painter is not None else []
-
-    @contextmanager
-    def stage(self, name: str, max_steps: int | None = 0) -> Iterator[Tick]:
-        """Show a part of the work, such as the current candidate."""
-        self.show(name)
-        steps = count_from(1)
-
-        def tick(attributes: Any) -> bool:
-            # Shown at the next refresh, because there may be thousands of steps per second.
-            self._part = f"{name}, {next(steps)} of {max_steps}" if max_steps else name
-            return False
-
-        yield tick
-
-    def setup(self, estimator: Any, context: Any) -> None:
-        """Nothing to prepare."""
-
-    def teardown(self, estimator: Any, context: Any) -> None:
-        """Nothing to clear."""
-
-    def on_fit_task_begin(self, estimator: Any, context: Any) -> None:
-        """Show the stage's name."""
-        if context.parent is not None and context.task_name != "iteration":
-            self.show(context.task_name)
-
-    def on_fit_task_end(self, estimator: Any, context: Any) -> None:
-        """Count the iterations."""
-        if context.task_name == "iteration":
-            self._part = f"{context.parent.task_name}, iteration {context.task_id + 1}"
 
 
 def describe_labelling(session: Session, request: LabelRequest) -> str:
@@ -157,7 +116,7 @@ def describe_fit(outcome: Outcome) -> Parts:
     used = sum(note.used for note in table.features.notes)
     columns = plural(used or len(table.feature_names), "column")
     scaling = _capitalized(outcome.scaling)
-    yield f"{outcome.fitted_by.class_name}, {columns}, {outcome.seconds:.1f} s. {scaling}."
+    yield f"{type(outcome.estimator).__name__}, {columns}, {outcome.seconds:.1f} s. {scaling}."
     if figures is None:
         yield "The features stayed in their files and were read in blocks."
     yield from summary_lines(table.features.notes, table.remarks)

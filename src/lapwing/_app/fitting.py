@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -25,12 +25,14 @@ from lapwing._app.requests import FitRequest, SuggestRequest, TuneRequest
 from lapwing._app.settings import dotted_parameters, format_setting, make_estimator
 from lapwing._arrays import is_sparse
 from lapwing._host.modules import require
+from lapwing._host.terminal import current_line
 from lapwing._host.warn import collect_warnings
 from lapwing._report.page import collect
 from lapwing._report.record import FitRecord, FittedTwin, Origin, ReportData, Trust
 from lapwing._rows import is_rows
 from lapwing._tables.encoders import Encoding
 from lapwing._tables.predictions import Predictions
+from lapwing._tables.preprocessing import Preprocessed
 from lapwing._tables.tables import Table
 from lapwing.classes.decoding import as_columns, of_each_class
 from lapwing.classes.label_checks import label_warnings_ignored
@@ -38,7 +40,6 @@ from lapwing.classes.probabilities import class_probabilities
 from lapwing.estimators import LapERLSClassifier
 from lapwing.estimators.diagnostics import warn_suggested_labels
 from lapwing.estimators.path import PathEstimator
-from lapwing.estimators.prepared import SILENT, Stages
 from lapwing.estimators.regressor import GaussianRegressor
 from lapwing.exceptions import LapwingWarning
 from lapwing.graphs import default_graph
@@ -73,8 +74,6 @@ class Outcome(FitRecord):
     ----------
     request : FitRequest
         Options of the verb.
-    fitted_by : CommandMethod
-        Its method.
     seconds : float
         Time of fit and prediction.
     impute : {'none', 'median', 'mean'}
@@ -84,7 +83,6 @@ class Outcome(FitRecord):
     """
 
     request: FitRequest
-    fitted_by: CommandMethod
     seconds: float = 0.0
     impute: str = "none"
     encoding: Encoding | None = None
@@ -148,13 +146,7 @@ def origin_of(request: FitRequest, chosen: MethodChoice, points: Any) -> Origin:
     return Origin(request.seed, request.hints, request.command, plain, truth, request.layout)
 
 
-def fit(
-    table: Table,
-    request: FitRequest,
-    *,
-    callbacks: Iterable[object] = (),
-    progress: Stages = SILENT,
-) -> Outcome:
+def fit(table: Table, request: FitRequest) -> Outcome:
     """Fit an estimator to a table and predict all its rows.
 
     Parameters
@@ -163,10 +155,6 @@ def fit(
         Rows with and without labels.
     request : FitRequest
         Method, parameters, scaling, seed; a report needs the supervised twin too.
-    callbacks : iterable of scikit-learn callbacks, default=()
-        Progress callbacks of the fit.
-    progress : Stages
-        Display of the current candidate.
 
     Returns
     -------
@@ -180,33 +168,18 @@ def fit(
     """
     start = time.perf_counter()
     warn_suggested_labels(table.n_suggested, table.n_labeled)
-    prepared = points_of(table, request, progress)
-    chosen = choose(table, request, prepared.points, progress)
-    prepared = chosen.scaled(prepared, table)
+    keeps_graph, in_blocks = request.next_rows is not None, is_rows(table.X)
+    prepared, chosen = _fit_method(table, request, keeps_graph=keeps_graph)
     estimator, method = chosen.estimator, chosen.method
-    request.check_method(method, estimator.get_params(deep=False))
-    n_rows, in_blocks = table.n, is_rows(table.X)
-    asks = request.next_rows is not None
-    if asks:
-        keep_graph(estimator, n_rows)
-    if request.distributed:
-        estimator = fit_on_cluster(estimator, prepared.points, table.y, table.labeled, request)
-    else:
-        fit_estimator(estimator, prepared.points, table.y, request, callbacks)
-        if chosen.sharpness is not None:
-            sharpen_untested(estimator, chosen.sharpness)
-        correct_left_out(estimator, prepared.steps)
     next_rows = None
-    if asks:
-        if _affords_graph(estimator, n_rows):
+    if keeps_graph:
+        if _affords_graph(estimator, table.n):
             next_rows = rows_to_label_next(estimator, prepared.points, N_NEXT)
         # The data kept for this are of order n^2 and not part of the model.
         estimator = without_memory(estimator)
-    twin = None
     # The twin would be fitted here and not on the cluster; points on disk have no report.
     elsewhere = request.distributed or in_blocks
-    if request.wants_report and method.twin is not None and not elsewhere:
-        twin = fit_twin(estimator, method, prepared.points, table)
+    wants_twin = request.wants_report and not elsewhere
     answers = predict_fitted_rows(estimator, method, prepared.points, table)
     answers, trust = trust_rows(estimator, answers)
     return Outcome(
@@ -219,25 +192,39 @@ def fit(
         vertex=np.empty(0, np.intp) if in_blocks else distinct_rows(prepared.points)[1],
         predictions=answers,
         scaling=prepared.words,
-        twin=twin,
+        twin=fit_twin(estimator, method, prepared.points, table) if wants_twin else None,
         trust=trust,
         choice=chosen.choice,
         next_rows=next_rows,
         request=request,
-        fitted_by=method,
         seconds=time.perf_counter() - start,
         impute=prepared.impute,
         encoding=prepared.encoding,
     )
 
 
-def suggest(
-    table: Table,
-    request: SuggestRequest,
-    *,
-    callbacks: Iterable[object] = (),
-    progress: Stages = SILENT,
-) -> Suggestion:
+def _fit_method(
+    table: Table, request: LearningRequest, *, keeps_graph: bool
+) -> tuple[Preprocessed, MethodChoice]:
+    """Choose the method of a request, and fit it to the points of a table."""
+    prepared = points_of(table, request)
+    chosen = choose(table, request, prepared.points)
+    prepared, estimator = chosen.scaled(prepared, table), chosen.estimator
+    if keeps_graph:
+        keep_graph(estimator, table.n)
+    if isinstance(request, FitRequest):
+        request.check_method(chosen.method, estimator.get_params(deep=False))
+        if request.distributed:
+            local = fit_on_cluster(estimator, prepared.points, table.y, table.labeled, request)
+            return prepared, replace(chosen, estimator=local)
+    fit_estimator(estimator, prepared.points, table.y, request)
+    if chosen.sharpness is not None:
+        sharpen_untested(estimator, chosen.sharpness)
+    correct_left_out(estimator, prepared.steps)
+    return prepared, chosen
+
+
+def suggest(table: Table, request: SuggestRequest) -> Suggestion:
     """Choose the most informative rows of a table to label next.
 
     Parameters
@@ -246,10 +233,6 @@ def suggest(
         Rows with and without labels; there may be no label at all.
     request : SuggestRequest
         Method, parameters, scaling, seed, and how many rows.
-    callbacks : iterable of scikit-learn callbacks, default=()
-        Progress callbacks of the fit.
-    progress : Stages
-        Display of the current candidate.
 
     Returns
     -------
@@ -265,18 +248,14 @@ def suggest(
         raise ValueError(f"{table.source}: every row has a label. There is none to label next.")
     start = time.perf_counter()
     asked, request = request, request.decided(numeric=table.numeric)
-    prepared = points_of(table, request, progress)
     known = len(np.unique(table.y[table.labeled]))
     fitted, name, by = known >= (1 if table.numeric else 2), request.method, "graph"
     if fitted:
-        chosen = choose(table, request, prepared.points, progress)
-        prepared = chosen.scaled(prepared, table)
-        name, estimator = chosen.method.name, chosen.estimator
-        keep_graph(estimator, table.n)
-        fit_estimator(estimator, prepared.points, table.y, request, callbacks)
-        rows = rows_to_label_next(estimator, prepared.points, request.n_rows)
-        by = chosen_by(estimator)
+        prepared, chosen = _fit_method(table, request, keeps_graph=True)
+        name, by = chosen.method.name, chosen_by(chosen.estimator)
+        rows = rows_to_label_next(chosen.estimator, prepared.points, request.n_rows)
     else:
+        prepared = points_of(table, request)
         rows = informative_rows(
             prepared.points,
             table.labeled,
@@ -345,19 +324,13 @@ def _has_graph(estimator: Any) -> bool:
     return getattr(estimator, "affinity_", None) is not None
 
 
-def fit_estimator(
-    estimator: Any,
-    points: Any,
-    y: NDArray[Any],
-    request: LearningRequest,
-    callbacks: Iterable[object],
-) -> None:
+def fit_estimator(estimator: Any, points: Any, y: NDArray[Any], request: LearningRequest) -> None:
     """Fit an estimator, with errors in terms of the command line."""
     # The steps are fitted one by one and joined afterwards, because Pipeline.fit shows two more
     # progress bars.
     try:
         with label_warnings_ignored():  # reading the table already warned, in terms of options
-            estimator.set_callbacks(*callbacks).fit(points, y)
+            estimator.set_callbacks(*current_line().callbacks).fit(points, y)
     except (TypeError, AttributeError, ArithmeticError, RuntimeError) as error:
         if not request.parameters:
             raise
@@ -370,9 +343,16 @@ def fit_estimator(
         estimator.set_callbacks()
 
 
-def fit_twin(estimator: Any, method: CommandMethod, points: Any, table: Table) -> FittedTwin:
-    """Fit the supervised twin: the same estimator without the term of the unlabelled rows."""
-    assert method.twin is not None
+def fit_twin(estimator: Any, method: CommandMethod, points: Any, table: Table) -> FittedTwin | None:
+    """Fit the supervised twin: the same estimator without the term of the unlabelled rows.
+
+    None if the method has none, or the points are a kernel matrix, whose labelled rows are not
+    points.
+    """
+    given = estimator.get_params(deep=False).get("kernel")
+    precomputed = isinstance(given, str) and given == "precomputed"
+    if method.twin is None or (method.twin.labeled_only and precomputed):
+        return None
     twin = clone(estimator).set_params(**method.twin.parameters)
     kernel: Any = getattr(estimator, "kernel_", None)  # a linear function has none
     if kernel is not None and kernel.gamma is not None:
@@ -570,26 +550,23 @@ def _counterpart(estimator: Any, flag: str) -> Any:
 @contextmanager
 def _client(request: FitRequest) -> Iterator[Any]:
     distributed = require("distributed", extra="dask", purpose=request.cluster_flag)
+    cluster = nullcontext(request.cluster)
     if request.cluster is None:
-        with (
-            distributed.LocalCluster(
-                n_workers=request.workers,
-                threads_per_worker=1,
-                host="127.0.0.1",
-                dashboard_address="127.0.0.1:0",  # any port of the loopback interface
-                scheduler_kwargs={"dashboard": False},
-                silence_logs="CRITICAL",  # errors are raised as exceptions
-            ) as cluster,
-            distributed.Client(cluster) as client,
-        ):
+        cluster = distributed.LocalCluster(
+            n_workers=request.workers,
+            threads_per_worker=1,
+            host="127.0.0.1",
+            dashboard_address="127.0.0.1:0",  # any port of the loopback interface
+            scheduler_kwargs={"dashboard": False},
+            silence_logs="CRITICAL",  # errors are raised as exceptions
+        )
+    with cluster as place:
+        try:
+            client = distributed.Client(place, timeout=_CONNECT)
+        except (OSError, TimeoutError, ValueError) as error:
+            raise ValueError(
+                f"{request.cluster_flag}: no Dask scheduler answers at {place} ({error}). Start "
+                "one by `dask scheduler`, or use --workers 2 for this machine alone."
+            ) from error
+        with client:
             yield client
-        return
-    try:
-        client = distributed.Client(request.cluster, timeout=_CONNECT)
-    except (OSError, TimeoutError, ValueError) as error:
-        raise ValueError(
-            f"--cluster {request.cluster}: no Dask scheduler answers there ({error}). Start one by "
-            "`dask scheduler`, or use --workers 2 for this machine alone."
-        ) from error
-    with client:
-        yield client

@@ -49,7 +49,6 @@ from lapwing._tables.tables import Table
 from lapwing._words import quoted
 from lapwing.classes.markers import read_column, unlabeled_among
 from lapwing.estimators import LapERLSClassifier
-from lapwing.estimators.prepared import SILENT, Stages
 from lapwing.graphs import default_graph
 from lapwing.models import save_model
 
@@ -256,7 +255,7 @@ def _fits(pipeline: Pipeline, X: Any, material: Material) -> Fits:
     return Fits(fit, lambda record, path: save_model(record.pipeline, path))
 
 
-def start(table: Table, request: LabelRequest, progress: Stages = SILENT) -> LabelServer:
+def start(table: Table, request: LabelRequest) -> LabelServer:
     """Open the page for a table of the command line.
 
     Parameters
@@ -264,8 +263,6 @@ def start(table: Table, request: LabelRequest, progress: Stages = SILENT) -> Lab
     table : Table
         With or without labels.
     request : LabelRequest
-    progress : Stages
-        Reports the encoding of texts.
 
     Returns
     -------
@@ -279,7 +276,7 @@ def start(table: Table, request: LabelRequest, progress: Stages = SILENT) -> Lab
         If the extra ``label`` is not installed.
     """
     require("starlette", extra="label", purpose="lapwing label")
-    prepared = points_of(table, request, progress)
+    prepared = points_of(table, request)
     estimator = make_estimator(
         request.chosen,
         request.parameters,

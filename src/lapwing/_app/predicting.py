@@ -26,7 +26,6 @@ from lapwing._tables.predictions import BATCH_FORMATS, Predictions, written_in_b
 from lapwing._tables.preprocessing import warn_of_new_values
 from lapwing._tables.tables import Fitted, Table, read_points
 from lapwing._words import quoted
-from lapwing.estimators.prepared import SILENT, Stages
 from lapwing.exceptions import LapwingWarning
 from lapwing.models import Model, ModelFileError, load_model
 
@@ -82,7 +81,7 @@ class Predicted:
         return figures | {"trust": self.trust}
 
 
-def predict(model: Model, request: PredictRequest, progress: Stages = SILENT) -> Predicted:
+def predict(model: Model, request: PredictRequest) -> Predicted:
     """Predict the rows of a table; of many rows, one batch is in memory.
 
     Parameters
@@ -91,11 +90,9 @@ def predict(model: Model, request: PredictRequest, progress: Stages = SILENT) ->
         Result of `load`.
     request : PredictRequest
         Options of ``lapwing predict``.
-    progress : Stages
-        Reports the encoding of texts.
     """
     fitted, encoding = _describe(model, request)
-    embedder = _embedder(fitted, encoding, request, progress)
+    embedder = _embedder(fitted, encoding, request)
     method, trust = COMMAND_METHODS[model.info["method"]], model.info.get("trust")
     estimator = model.pipeline[-1]
     counts: Counter[str] = Counter()
@@ -148,9 +145,7 @@ def _describe(model: Model, request: PredictRequest) -> tuple[Fitted, Encoding |
         raise ModelFileError(f"{request.model} was damaged: {error}") from None
 
 
-def _embedder(
-    fitted: Fitted, known: Encoding | None, request: PredictRequest, progress: Stages
-) -> Embedder | None:
+def _embedder(fitted: Fitted, known: Encoding | None, request: PredictRequest) -> Embedder | None:
     """Return the encoder of the new rows; None for a model without one.
 
     The name of the encoder in a model file is used in messages only and never imported; otherwise
@@ -180,7 +175,7 @@ def _embedder(
             "Unless it gives the same vectors, the answers mean nothing.",
             LapwingWarning,
         )
-    return embedder_beside(request.data[0], encoder, progress)
+    return embedder_beside(request.data[0], encoder)
 
 
 def _embed(

@@ -13,6 +13,7 @@ from pathlib import Path
 from lapwing._app.options import LabeledRequest
 from lapwing._app.requests import FitRequest, PredictRequest, advice_of
 from lapwing._host.modules import require
+from lapwing._host.terminal import current_line
 from lapwing._rows import ParquetRows, is_rows, moments_of
 from lapwing._tables.embedding import Embedder, Encoder, find_encoder, store_beside
 from lapwing._tables.encoders import NUMERIC, Features
@@ -24,7 +25,6 @@ from lapwing.estimators import (
     LapERLSClassifier,
     LapERLSRegressor,
 )
-from lapwing.estimators.prepared import SILENT, Stages
 
 _LARGE_BYTES = 2**28  # of features that stay on disk
 _READ_BLOCKS = (AnchorGraphClassifier, EigenfunctionClassifier, LapERLSClassifier, LapERLSRegressor)
@@ -115,7 +115,7 @@ def _loaded(name: str) -> Encoder:
     return find_encoder(name, here=True)
 
 
-def points_of(table: Table, request: LabeledRequest, progress: Stages = SILENT) -> Preprocessed:
+def points_of(table: Table, request: LabeledRequest) -> Preprocessed:
     """Encode and preprocess the features of a table, to fit an estimator to.
 
     Raises
@@ -128,10 +128,10 @@ def points_of(table: Table, request: LabeledRequest, progress: Stages = SILENT) 
     features, encoder = table.features, load_encoder(request)
     if encoder is not None:
         check_weights(request.weights, features)  # before work that may take long
-        features = embedder_beside(request.data[0], encoder, progress).embed(features)
+        features = embedder_beside(request.data[0], encoder).embed(features)
     return preprocess(features, request.scale, request.impute, request.weights)
 
 
-def embedder_beside(path: Path, encoder: Encoder, progress: Stages = SILENT) -> Embedder:
+def embedder_beside(path: Path, encoder: Encoder) -> Embedder:
     """Make an encoder that keeps vectors beside a table and finds pictures from its folder."""
-    return Embedder(encoder, store_beside(path, encoder), path.resolve().parent, progress)
+    return Embedder(encoder, store_beside(path, encoder), path.resolve().parent, current_line())

@@ -127,13 +127,6 @@ def fit_record(
         )
     table = _table_of_fit(estimator, method, X, points, y, ids, title)
     _check_labeled(table.labeled, estimator.labeled_)
-    alone = None
-    if twin and method.twin is not None:
-        # The labelled rows of a kernel matrix are not points.
-        kernel = estimator.get_params(deep=False).get("kernel")
-        precomputed = isinstance(kernel, str) and kernel == "precomputed"
-        if not (method.twin.labeled_only and precomputed):
-            alone = fit_twin(estimator, method, points, table)
     # A model fitted with column names warns about arrays without them.
     named = given if hasattr(estimator, "feature_names_in_") else points
     answers = predict_fitted_rows(estimator, method, named, table)
@@ -149,7 +142,7 @@ def fit_record(
         _vertices(estimator, points),
         answers,
         _describe_steps(pipeline),
-        alone,
+        fit_twin(estimator, method, points, table) if twin else None,
         trust,
         choice,
     )

@@ -33,12 +33,13 @@ from lapwing._app import (
     workflow,
 )
 from lapwing._app.choosing import forecast_seconds, name_stage
-from lapwing._app.console import StageLine, json_text, say
+from lapwing._app.console import json_text, say
 from lapwing._app.demo import draw_demo, run_demo
 from lapwing._app.inspection import inspect
 from lapwing._app.options import PANELS, LabeledRequest, Request, flag_of, help_texts, option_of
 from lapwing._host.files import atomic_write
 from lapwing._host.modules import require
+from lapwing._host.terminal import StatusLine
 from lapwing._report.page import render
 from lapwing._tables.tables import Table
 from lapwing._version import __version__
@@ -204,15 +205,15 @@ def fit(request: requests.FitRequest) -> None:
 def read_table(request: LabeledRequest) -> Table:
     """Check that the files of a verb can be written, and read its table."""
     request.check_outputs()
-    with StageLine(f"Reading {request.source}", request.quiet):
+    with StatusLine(f"Reading {request.source}", request.quiet):
         return reading.read(request)
 
 
 def fit_table(request: requests.FitRequest) -> None:
     """Fit, write the files, and print the summary."""
     table = read_table(request)
-    with StageLine(name_stage(request), request.quiet, forecast_seconds(table, request)) as stage:
-        outcome = fitting.fit(table, request, callbacks=stage.callbacks, progress=stage)
+    with StatusLine(name_stage(request), request.quiet, forecast_seconds(table, request)):
+        outcome = fitting.fit(table, request)
     conclude(outcome, workflow.fit_summary, console.describe_fit, workflow.write_fit)
 
 
@@ -225,12 +226,12 @@ def conclude(
     """Write the files of a verb, and print its summary: as JSON, as text, or not if quiet."""
     request, text = result.request, ""
     # Before the files, so that an error here leaves none.
-    with StageLine("Summarising", request.quiet):
+    with StatusLine("Summarising", request.quiet):
         if request.as_json:
             text = json_text(summarize(result) | {"written": request.written})
         elif not request.quiet:
             text = console.format_parts(describe(result))
-    with StageLine("Writing", request.quiet):
+    with StatusLine("Writing", request.quiet):
         write(result)
     typer.echo(text, nl=False)
 
@@ -256,10 +257,9 @@ def compare(request: requests.CompareRequest) -> None:
     change with the labels. No model is written; the output ends with the command that fits it.
     """
     table = read_table(request)
-    with StageLine(
-        "Comparing methods", request.quiet, choosing.warn_if_long(table, request)
-    ) as stage:
-        compared = choosing.compare_methods(table, request, stage)
+    seconds = choosing.warn_if_long(table, request)
+    with StatusLine("Comparing methods", request.quiet, seconds):
+        compared = choosing.compare_methods(table, request)
     conclude(
         compared,
         workflow.comparison_summary,
@@ -281,8 +281,8 @@ def suggest(request: requests.SuggestRequest) -> None:
     """
     table = read_table(request)
     decided = request.decided(numeric=table.numeric)
-    with StageLine(name_stage(decided), request.quiet, forecast_seconds(table, decided)) as stage:
-        found = fitting.suggest(table, request, callbacks=stage.callbacks, progress=stage)
+    with StatusLine(name_stage(decided), request.quiet, forecast_seconds(table, decided)):
+        found = fitting.suggest(table, request)
     conclude(
         found, workflow.suggestion_summary, console.describe_suggestion, workflow.write_suggestion
     )
@@ -301,8 +301,8 @@ def label(request: requests.LabelRequest) -> None:
     table. Press Ctrl-C to end; the same command continues where you stopped.
     """
     table = read_table(request)
-    with StageLine("Making points", request.quiet) as stage:
-        server = labelling.start(table, request, stage)
+    with StatusLine("Making points", request.quiet):
+        server = labelling.start(table, request)
     with server:
         # The user needs the address, even with --quiet.
         say(server.url)
@@ -324,10 +324,10 @@ def label(request: requests.LabelRequest) -> None:
 def predict(request: requests.PredictRequest) -> None:
     """Predict the rows of a table with a model. Without --predictions, print them as CSV."""
     request.check_outputs()
-    with StageLine(f"Reading {request.model}", request.quiet):
+    with StatusLine(f"Reading {request.model}", request.quiet):
         loaded = predicting.load(request.model)
-    with StageLine(f"Predicting {request.source}", request.quiet) as stage:
-        predicted = predicting.predict(loaded, request, stage)
+    with StatusLine(f"Predicting {request.source}", request.quiet):
+        predicted = predicting.predict(loaded, request)
     if request.predictions is None:
         workflow.write_predicted(predicted)
         return
@@ -364,7 +364,7 @@ def report(request: requests.ReportRequest) -> None:
 )
 def info(request: requests.InfoRequest) -> None:
     """Show the contents of a table, and the memory and time that a fit will need."""
-    with StageLine(f"Looking at {request.source}"):
+    with StatusLine(f"Looking at {request.source}"):
         found = inspect(request)
     if request.as_json:
         text = json_text(found)
@@ -378,7 +378,7 @@ def demo(request: requests.DemoRequest) -> None:
     """Compare LapSVC with a supervised SVM and LabelSpreading on handwritten digits."""
     out = request.out
     request.check_outputs()
-    with StageLine("Fitting three methods"):
+    with StatusLine("Fitting three methods"):
         result = run_demo(request.labels_per_class, request.draws, request.seed)
     typer.echo(console.format_parts(console.describe_demo(result)), nl=False)
     try:
@@ -387,7 +387,7 @@ def demo(request: requests.DemoRequest) -> None:
         # The comparison has been printed; the picture is optional.
         say(f"No picture: {missing}")
         return
-    with StageLine("Drawing the picture"):
+    with StatusLine("Drawing the picture"):
         figure = draw_demo(result)
         with atomic_write(out) as temporary:
             figure.savefig(temporary, format=out.suffix[1:].lower(), dpi=150)

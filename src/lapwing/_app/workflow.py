@@ -76,7 +76,7 @@ def fit_summary(outcome: Outcome) -> dict[str, Any]:
         columns=describe_notes(table.features.notes),
         solver=outcome.method.solver,
     )
-    if not outcome.fitted_by.regression:
+    if outcome.predictions.classes is not None:
         found["predicted"] = class_counts(outcome.predictions)
         found["trust"] = None if outcome.trust is None else outcome.trust.to_dict()
     if figures is None:
@@ -164,7 +164,7 @@ def write_comparison(compared: Compared) -> None:
 def _describe(outcome: Outcome) -> dict[str, Any]:
     """Describe the model of a fit, for its file."""
     table, classes = outcome.table, outcome.predictions.classes
-    regression = outcome.fitted_by.regression
+    regression = classes is None
     return {
         "method": outcome.method.name,
         "parameters": outcome.parameters,

@@ -7,8 +7,11 @@ import shutil
 import sys
 import threading
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar, Token
-from typing import Self
+from itertools import count
+from typing import Any, Self
 
 # Seconds before progress is shown, as it would only flicker for shorter work.
 DELAY = 2.0
@@ -44,11 +47,17 @@ def is_watched() -> bool:
     return stream.isatty() or type(stream).__module__.startswith("ipykernel.")
 
 
+def current_line() -> StatusLine:
+    """Return the line of an outer caller, or one that is never shown."""
+    return showing.get() or StatusLine("", quiet=True)
+
+
 class StatusLine:
     """Line on standard error with the current work, shown after `DELAY` seconds.
 
     It counts the seconds and is erased at the end. It is not shown without a terminal or notebook,
-    within another display of progress, and outside of the main thread.
+    within another display of progress, and outside of the main thread. As a callback of an
+    estimator, it shows the stages of a fit.
 
     Parameters
     ----------
@@ -97,6 +106,40 @@ class StatusLine:
         self._part = part
         if self._painter is not None and time.monotonic() - self._begun >= DELAY:
             self._paint()
+
+    @contextmanager
+    def stage(self, name: str, max_steps: int | None = 0) -> Iterator[Callable[[Any], bool]]:
+        """Show a part of the work, such as the current candidate, and count its steps."""
+        self.show(name)
+        steps = count(1)
+
+        def tick(attributes: Any) -> bool:
+            # Shown at the next refresh, because there may be thousands of steps per second.
+            self._part = f"{name}, {next(steps)} of {max_steps}" if max_steps else name
+            return False
+
+        yield tick
+
+    @property
+    def callbacks(self) -> list[object]:
+        """The line for `set_callbacks` of an estimator, if it is shown."""
+        return [self] if self._painter is not None else []
+
+    def setup(self, estimator: Any, context: Any) -> None:
+        """Nothing to prepare."""
+
+    def teardown(self, estimator: Any, context: Any) -> None:
+        """Nothing to clear."""
+
+    def on_fit_task_begin(self, estimator: Any, context: Any) -> None:
+        """Show the stage's name."""
+        if context.parent is not None and context.task_name != "iteration":
+            self.show(context.task_name)
+
+    def on_fit_task_end(self, estimator: Any, context: Any) -> None:
+        """Count the iterations."""
+        if context.task_name == "iteration":
+            self._part = f"{context.parent.task_name}, iteration {context.task_id + 1}"
 
     def _repaint(self) -> None:
         wait = DELAY
