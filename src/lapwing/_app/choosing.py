@@ -326,7 +326,7 @@ def command_of(estimator: Any, request: LabeledRequest, points: Any) -> str:
     if method is None:
         return ""
     settings = settings_of(estimator, method, default_graph(points, regression=method.regression))
-    return "" if settings is None else fit_command(request, method.name, settings)
+    return "" if settings is None else fit_command(request, method=method.name, settings=settings)
 
 
 def name_stage(request: LearningRequest) -> str:

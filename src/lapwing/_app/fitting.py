@@ -565,7 +565,7 @@ def _client(request: FitRequest) -> Iterator[Any]:
             client = distributed.Client(place, timeout=_CONNECT)
         except (OSError, TimeoutError, ValueError) as error:
             raise ValueError(
-                f"{request.cluster_flag}: no Dask scheduler answers at {place} ({error}). Start "
+                f"{request.cluster_flag} {place}: no Dask scheduler answers there ({error}). Start "
                 "one by `dask scheduler`, or use --workers 2 for this machine alone."
             ) from error
         with client:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
 from functools import cached_property
 from inspect import cleandoc
+from itertools import chain
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -51,12 +52,8 @@ class Option:
         One of `PANELS`.
     argument : bool
         Whether it is a positional argument instead of a flag.
-    flag : str or None
-        Flag; None derives it from the field's name.
-    short : str or None
-        Short flag.
-    alias : str or None
-        Another flag with the same meaning.
+    flags : str
+        Flags, separated by blanks; empty derives one from the field's name.
     metavar : str or None
         Placeholder of the value in the help.
     limits : tuple of number or None
@@ -68,6 +65,8 @@ class Option:
         request.
     leads : bool
         Whether the help lists it first in its panel.
+    reads : bool
+        Whether it takes files to read.
     writes : tuple of str or None
         Extensions of the file to write whose path it takes, empty for any; None for other options.
     needs : tuple of str or None
@@ -76,14 +75,13 @@ class Option:
 
     panel: str = ""
     argument: bool = False
-    flag: str | None = None
-    short: str | None = None
-    alias: str | None = None
+    flags: str = ""
     metavar: str | None = None
     limits: tuple[float | None, float | None] = (None, None)
     complete: Callable[[str], list[str]] | None = None
     side: bool = False
     leads: bool = False
+    reads: bool = False
     writes: tuple[str, ...] | None = None
     needs: tuple[str, str] | None = None
 
@@ -101,7 +99,7 @@ def option_of(one: Field[Any]) -> Option:
 
 def flag_of(one: Field[Any]) -> str:
     """Return the long flag of a field."""
-    return option_of(one).flag or f"--{one.name.replace('_', '-')}"
+    return (option_of(one).flags or f"--{one.name.replace('_', '-')}").split()[0]
 
 
 _DESCRIBED = re.compile(r"^(\w+) : .*\n((?: {4}.*\n?)+)", re.MULTILINE)
@@ -152,11 +150,6 @@ class Request:
             _check_suffix(flag, path, how.writes or ())
 
     @property
-    def inputs(self) -> tuple[Path, ...]:
-        """All input files."""
-        return ()
-
-    @property
     def written(self) -> dict[str, str]:
         """Paths of the files to write as the user wrote them, by the names of their options."""
         return {flag.removeprefix("--"): str(path) for flag, path, _ in self._outputs()}
@@ -166,6 +159,11 @@ class Request:
             path = getattr(self, one.name)
             if option_of(one).writes is not None and path is not None:
                 yield flag_of(one), path, option_of(one)
+
+    def _values(self, one: Field[Any]) -> tuple[Any, ...]:
+        """Return the values of an option; none if it is not given."""
+        value = getattr(self, one.name)
+        return value if isinstance(value, tuple) else () if value is None else (value,)
 
     def check_outputs(self) -> None:
         """Check that all files can be written.
@@ -177,7 +175,8 @@ class Request:
         ImportError
             If a package that writes one of them is missing.
         """
-        taken = {os.path.realpath(path): "the input" for path in self.inputs if str(path) != "-"}
+        inputs = chain(*(self._values(one) for one in fields(self) if option_of(one).reads))
+        taken = {os.path.realpath(path): "the input" for path in inputs if str(path) != "-"}
         for flag, path, how in self._outputs():
             check_writable(path)
             require_writer(path)
@@ -226,24 +225,19 @@ class TableRequest(Request):
 
     verb: ClassVar[str]
 
-    data: tuple[Path, ...] = option(argument=True, metavar="DATA...")
+    data: tuple[Path, ...] = option(argument=True, reads=True, metavar="DATA...")
     id: str | None = option(None, panel=TABLE)
     decimal: str = option("auto", panel=TABLE)
     sheet: str | None = option(None, panel=TABLE)
     skip_lines: int | None = option(None, panel=TABLE, limits=(0, None))
     separator: str = option("auto", panel=TABLE)
-    quiet: bool = option(False, panel=SAY, short="-q", side=True)
-    as_json: bool = option(False, panel=SAY, flag="--json", side=True)
+    quiet: bool = option(False, panel=SAY, flags="--quiet -q", side=True)
+    as_json: bool = option(False, panel=SAY, flags="--json", side=True)
 
     @property
     def source(self) -> str:
         """Names of the input files as the user wrote them."""
         return name_of(self.data)
-
-    @property
-    def inputs(self) -> tuple[Path, ...]:
-        """All input files."""
-        return self.data
 
     @property
     def command(self) -> str:
@@ -263,14 +257,11 @@ class TableRequest(Request):
             how = option_of(one)
             if one.name == "data" or how.side or how.writes is not None:
                 continue
-            value = getattr(self, one.name)
-            if brief and value == self._usual(one):
+            if brief and getattr(self, one.name) == self._usual(one):
                 continue
-            for part in value if isinstance(value, tuple) else (value,):
-                if part is True:
-                    yield flag_of(one)
-                elif part is not None and part is not False:
-                    yield from (flag_of(one), str(part))
+            for value in self._values(one):
+                if value is not False:
+                    yield from (flag_of(one),) if value is True else (flag_of(one), str(value))
 
     def _usual(self, one: Field[Any]) -> Any:
         """Return the default of an option."""
@@ -323,8 +314,11 @@ class LabeledRequest(TableRequest):
         converts to vectors.
     """
 
+    # Whether images need no encoder, because they are shown.
+    shows_images: ClassVar[bool] = False
+
     label: str | None = option(None, panel=TABLE, leads=True)
-    labels_file: Path | None = option(None, panel=TABLE, flag="--labels", leads=True)
+    labels_file: Path | None = option(None, panel=TABLE, flags="--labels", reads=True, leads=True)
     truth: str | None = option(None, panel=TABLE)
     features: tuple[str, ...] = option((), panel=TABLE)
     drop: tuple[str, ...] = option((), panel=TABLE)
@@ -335,10 +329,8 @@ class LabeledRequest(TableRequest):
     dates: str = option("auto", panel=TABLE)
     scale: str = option("auto", panel=LEARN)
     seed: int = option(0, panel=LEARN, limits=(0, None))
-
     impute: str = option("auto", panel=LEARN)
     weight: tuple[str, ...] = option((), panel=LEARN, metavar="COLUMN=WEIGHT")
-
     encoder: str | None = option(None, panel=LEARN)
     image: str | None = option(None, panel=TABLE)
 
@@ -349,10 +341,7 @@ class LabeledRequest(TableRequest):
         self.read_options, self.weights  # noqa: B018 - raise before a file is read
         if self.encoder is not None:
             check_encoder(self.encoder)
-        self._check_image()
-
-    def _check_image(self) -> None:
-        if self.image is not None and self.encoder is None:
+        if self.image is not None and self.encoder is None and not self.shows_images:
             raise ValueError(
                 f"--image {self.image}: name what makes vectors of the pictures with --encoder "
                 "module:function, or leave out --image."
@@ -386,11 +375,6 @@ class LabeledRequest(TableRequest):
     def picture(self) -> str | None:
         """Column of pictures that the encoder converts."""
         return None if self.encoder is None else self.image
-
-    @property
-    def inputs(self) -> tuple[Path, ...]:
-        """All input files."""
-        return self.data if self.labels_file is None else (*self.data, self.labels_file)
 
     @property
     def full_command(self) -> str:
@@ -427,7 +411,12 @@ class LearningRequest(LabeledRequest):
 
     method: str = option("", panel=LEARN, complete=complete_method, leads=True)
     settings: tuple[str, ...] = option(
-        (), panel=LEARN, flag="--set", metavar="NAME=VALUE", complete=complete_setting, leads=True
+        (),
+        panel=LEARN,
+        flags="--set",
+        metavar="NAME=VALUE",
+        complete=complete_setting,
+        leads=True,
     )
 
     def __post_init__(self) -> None:

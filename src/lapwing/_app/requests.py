@@ -33,7 +33,7 @@ from lapwing._tables.words import shorten
 
 PREDICTIONS, _REPORT = Path("predictions.csv"), Path("report.html")
 _PAGE = (".html", ".htm")
-_OUT = {"short": "-o", "alias": "--output"}
+_OUT = "--out --output -o"
 _OF_NUMBERS = "laprls-regressor"  # the method of lapwing suggest for numbers
 
 
@@ -97,13 +97,13 @@ class FitRequest(LearningRequest, AnswersRequest):
     verb = "fit"
     usual_method = AUTO
 
-    layout: tuple[str, ...] = option((), panel=TABLE, flag="--map")
+    layout: tuple[str, ...] = option((), panel=TABLE, flags="--map")
     cluster: str | None = option(None, panel=LEARN, metavar="ADDRESS")
     workers: int | None = option(None, panel=LEARN, limits=(1, None))
     model: Path | None = option(None, writes=(), panel=WRITE, needs=("skops.io", "model"))
     report: Path | None = option(None, writes=_PAGE, panel=WRITE, needs=("jinja2", "report"))
     onnx: Path | None = option(None, writes=(".onnx",), panel=WRITE, needs=("onnx", "onnx"))
-    next_rows: Path | None = option(None, writes=SHEET_FORMATS, panel=WRITE, flag="--next")
+    next_rows: Path | None = option(None, writes=SHEET_FORMATS, panel=WRITE, flags="--next")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -179,19 +179,9 @@ def as_fit_request(request: LabeledRequest, **changes: Any) -> FitRequest:
     return FitRequest(**{name: getattr(request, name) for name in names} | changes)
 
 
-def fit_command(request: LabeledRequest, method: str, settings: Sequence[str] = ()) -> str:
-    """Return the command that fits the same table with a method and its settings.
-
-    Parameters
-    ----------
-    request : LabeledRequest
-        Request of any verb; the output files are kept if it is a fit.
-    method : str
-        Key of `COMMAND_METHODS`.
-    settings : sequence of str
-        ``name=value`` each.
-    """
-    return as_fit_request(request, method=method, settings=tuple(settings)).full_command
+def fit_command(request: LabeledRequest, **changes: Any) -> str:
+    """Return the command of `as_fit_request`; the output files are those of a fit."""
+    return as_fit_request(request, **changes).full_command
 
 
 def advice_of(request: LabeledRequest) -> LabelAdvice:
@@ -204,7 +194,7 @@ def advice_of(request: LabeledRequest) -> LabelAdvice:
     def with_method(method: str) -> str:
         if isinstance(request, SuggestRequest):
             return f"run: {replace(request, method=method).full_command}"
-        return f"run: {fit_command(request, method)}"
+        return f"run: {fit_command(request, method=method, settings=())}"
 
     return LabelAdvice(without, with_method)
 
@@ -221,10 +211,7 @@ class TuneRequest(FitRequest):
     """
 
     verb = "tune"
-    usual_method = AUTO
     usual_with_settings = "laprls-cv"
-
-    method: str = option("", panel=LEARN, complete=complete_method, leads=True)
 
     def __post_init__(self) -> None:
         if self.method:
@@ -256,8 +243,8 @@ class CompareRequest(LabeledRequest):
     verb = "compare"
     regression: ClassVar[bool | None] = None
 
-    max_rows: int = option(forecast.ROWS, panel=LEARN, flag="--rows", limits=(2, None))
-    out: Path | None = option(None, writes=(".csv", ".json", ".html"), panel=WRITE, **_OUT)
+    max_rows: int = option(forecast.ROWS, panel=LEARN, flags="--rows", limits=(2, None))
+    out: Path | None = option(None, writes=(".csv", ".json", ".html"), panel=WRITE, flags=_OUT)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -286,13 +273,13 @@ class InfoRequest(LabeledRequest):
         markers : tuple of str, default=()
             Further markers of unlabelled rows.
         """
-        return as_fit_request(
+        return fit_command(
             self,
             label=label if self.label is None and self.labels_file is None else self.label,
             id=self.id or row_id,
             unlabeled=(*self.unlabeled, *markers),
             predictions=PREDICTIONS,
-        ).full_command
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -315,9 +302,8 @@ class SuggestRequest(LearningRequest):
     usual_method = ""
     incomplete: ClassVar[bool] = True
 
-    method: str = option("", panel=LEARN, complete=complete_method, leads=True)
-    n_rows: int = option(10, panel=WRITE, flag="--rows", short="-k", limits=(1, None))
-    out: Path = option(writes=SHEET_FORMATS, panel=WRITE, **_OUT)
+    n_rows: int = option(10, panel=WRITE, flags="--rows -k", limits=(1, None))
+    out: Path = option(writes=SHEET_FORMATS, panel=WRITE, flags=_OUT)
 
     def decided(self, *, numeric: bool) -> SuggestRequest:
         """Return the request with the default method for these labels if it names none."""
@@ -334,7 +320,7 @@ class SuggestRequest(LearningRequest):
         """Command that fits the table with the rows of `out` filled in."""
         usual = self.method == self._usual_method() and not self.settings
         method, data = "" if usual else self.method, (*self.data, self.out)
-        return as_fit_request(self, data=data, method=method, predictions=PREDICTIONS).full_command
+        return fit_command(self, data=data, method=method, predictions=PREDICTIONS)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -378,12 +364,10 @@ class LabelRequest(LearningRequest):
     verb = "label"
     incomplete: ClassVar[bool] = True
     absent: ClassVar[bool] = True
+    shows_images = True
 
-    label: str | None = option(None, panel=TABLE, leads=True)
     method: str = option("laperls", panel=LEARN, complete=complete_method, leads=True)
-    text: tuple[str, ...] = option((), panel=TABLE)
-    image: str | None = option(None, panel=TABLE)
-    layout: tuple[str, ...] = option((), panel=TABLE, flag="--map")
+    layout: tuple[str, ...] = option((), panel=TABLE, flags="--map")
     classes: tuple[str, ...] = option((), panel=TABLE)
     target: float | None = option(None, panel=LEARN, limits=(0.1, 50))
     check_every: int = option(5, panel=LEARN, limits=(1, None))
@@ -427,9 +411,6 @@ class LabelRequest(LearningRequest):
         texts = [name for name in self.text if name in dropped]
         pictures = [] if self.image is None or self.encoder is not None else [self.image]
         return tuple(dict.fromkeys([*texts, *pictures]))
-
-    def _check_image(self) -> None:
-        """Accept pictures without an encoder, which are only shown."""
 
     @property
     def class_names(self) -> tuple[str, ...]:
@@ -478,8 +459,7 @@ class PredictRequest(AnswersRequest):
 
     verb = "predict"
 
-    model: Path = option(argument=True, metavar="MODEL")
-
+    model: Path = option(argument=True, reads=True, metavar="MODEL")
     encoder: str | None = option(None, panel=LEARN)
 
     def __post_init__(self) -> None:
@@ -488,11 +468,6 @@ class PredictRequest(AnswersRequest):
             check_encoder(self.encoder)
         if self.as_json and self.predictions is None:
             raise ValueError("--json needs --predictions: standard output can be one of both.")
-
-    @property
-    def inputs(self) -> tuple[Path, ...]:
-        """All input files."""
-        return (self.model, *self.data)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -509,14 +484,9 @@ class ReportRequest(Request):
         Show no summary.
     """
 
-    model: Path = option(argument=True, metavar="MODEL")
-    out: Path | None = option(None, writes=_PAGE, **_OUT)
-    quiet: bool = option(False, panel=SAY, short="-q")
-
-    @property
-    def inputs(self) -> tuple[Path, ...]:
-        """All input files."""
-        return (self.model,)
+    model: Path = option(argument=True, reads=True, metavar="MODEL")
+    out: Path | None = option(None, writes=_PAGE, flags=_OUT)
+    quiet: bool = option(False, panel=SAY, flags="--quiet -q")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -535,7 +505,7 @@ class DemoRequest(Request):
         Random seed of the draws.
     """
 
-    out: Path = option(Path("lapwing-demo.png"), writes=(".png", ".pdf", ".svg"), **_OUT)
+    out: Path = option(Path("lapwing-demo.png"), writes=(".png", ".pdf", ".svg"), flags=_OUT)
     labels_per_class: int = option(3, limits=(1, 100))
     draws: int = option(5, limits=(1, None))
     seed: int = option(0, limits=(0, None))

@@ -129,7 +129,7 @@ def _parameter(one: Field[Any], hint: Any, help_text: str) -> Parameter:
         declared = typer.Argument(metavar=how.metavar, help=help_text)
     else:
         declared = typer.Option(
-            *filter(None, (flag_of(one), how.alias, how.short)),
+            *(how.flags or flag_of(one)).split(),
             help=help_text,
             metavar=how.metavar,
             min=least,
