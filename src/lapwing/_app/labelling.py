@@ -9,9 +9,9 @@ import webbrowser
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -51,6 +51,9 @@ from lapwing.classes.markers import read_column, unlabeled_among
 from lapwing.estimators import LapERLSClassifier
 from lapwing.graphs import default_graph
 from lapwing.models import save_model
+
+Fit: TypeAlias = Callable[[Session], FitRecord]  # to the current labels, for the downloads
+Save: TypeAlias = Callable[[Any, Path], None]  # writes the model of such a fit
 
 
 def label(
@@ -174,7 +177,8 @@ def label(
         random_labels=random_labels,
     )
     place = _journal_path(journal, material)
-    server = open_page(material, place, _fits(pipeline, X, material), port)
+    fit = partial(_fit_pipeline, pipeline, X, points)
+    server = _open_page(material, place, fit, lambda r, path: save_model(r.pipeline, path), port)
     if browser:
         webbrowser.open(server.url)
     return server
@@ -240,19 +244,15 @@ def _journal_path(journal: str | os.PathLike[str] | None, material: Material) ->
     return Path(f"lapwing-{digest[:12]}.labels.jsonl")
 
 
-def _fits(pipeline: Pipeline, X: Any, material: Material) -> Fits:
-    """Return the downloads, as `lapwing.report` and `lapwing.models.save_model` write them."""
-
-    def fit(session: Session) -> FitRecord:
-        table = labeled(session)
-        steps, estimator = clone(pipeline[:-1]), clone(pipeline[-1])
-        steps = steps.fit(X) if len(steps) else steps
-        estimator.set_params(unlabeled=table.unlabeled).fit(material.points, table.y)
-        fitted = Pipeline([*steps.steps, ("estimator", estimator)])
-        record = fit_record(fitted, X, table.y, ids=table.ids.tolist())
-        return replace(record, table=replace(record.table, layout=table.layout))
-
-    return Fits(fit, lambda record, path: save_model(record.pipeline, path))
+def _fit_pipeline(pipeline: Pipeline, X: Any, points: Any, session: Session) -> FitRecord:
+    """Fit a pipeline to the current labels; `points` is the input of its estimator."""
+    table = labeled(session)
+    steps, estimator = clone(pipeline[:-1]), clone(pipeline[-1])
+    steps = steps.fit(X) if len(steps) else steps
+    estimator.set_params(unlabeled=table.unlabeled).fit(points, table.y)
+    fitted = Pipeline([*steps.steps, ("estimator", estimator)])
+    record = fit_record(fitted, X, table.y, ids=table.ids.tolist())
+    return replace(record, table=replace(record.table, layout=table.layout))
 
 
 def start(table: Table, request: LabelRequest) -> LabelServer:
@@ -315,21 +315,13 @@ def start(table: Table, request: LabelRequest) -> LabelServer:
     def fit(session: Session) -> Outcome:
         return fitting.fit(labeled(session), fit_request(session.history))
 
-    return open_page(material, request.journal_path, Fits(fit, save_fit), request.port)
+    return _open_page(material, request.journal_path, fit, save_fit, request.port)
 
 
-def open_page(material: Material, journal: Path | None, fits: Fits, port: int = 0) -> LabelServer:
-    """Open the page for some rows.
-
-    Parameters
-    ----------
-    material : Material
-    journal : Path or None
-        None keeps the labels in memory only.
-    fits : Fits
-        Makes the files to download.
-    port : int, default=0
-    """
+def _open_page(
+    material: Material, journal: Path | None, fit: Fit, save: Save, port: int
+) -> LabelServer:
+    """Open the page for some rows; without a journal, the labels are in memory only."""
     with ExitStack() as stack:
         opened = None
         if journal is not None:
@@ -338,7 +330,7 @@ def open_page(material: Material, journal: Path | None, fits: Fits, port: int = 
         session = Session(material, opened, neighbor_map=can_map())
         stack.pop_all()  # the session closes the journal
         stack.callback(session.close)
-        server = LabelServer(session, fits.downloads(), opened, port)
+        server = LabelServer(session, _downloads(fit, save), opened, port)
         stack.pop_all()
     return server
 
@@ -367,52 +359,27 @@ def _pictures(table: Table, column: str, folder: Path) -> PictureFiles:
     return found
 
 
-class Fits:
-    """Fits to the current labels, for the downloads.
+def _downloads(fit: Fit, save: Save) -> dict[str, Callable[[Session], bytes]]:
+    """Return the functions from the session to the content of a file, by file name."""
+    fitting_one = threading.Lock()
+    latest = lru_cache(maxsize=1)(lambda session, version: fit(session))
 
-    Parameters
-    ----------
-    fit : callable
-        From the session to the record of the fit.
-    save : callable
-        Writes the model of the record to a path.
-    """
+    def fit_current(session: Session) -> FitRecord:
+        with fitting_one:
+            return latest(session, session.version)
 
-    def __init__(
-        self, fit: Callable[[Session], FitRecord], save: Callable[[Any, Path], None]
-    ) -> None:
-        self._fit, self._save = fit, save
-        self._lock = threading.Lock()
-        self._latest: tuple[int, FitRecord] | None = None
-
-    def downloads(self) -> dict[str, Callable[[Session], bytes]]:
-        """Return the functions from the session to the content of a file, by file name."""
-        writers = {
-            "labels.csv": _write_labels,
-            "labels.txt": _write_all_labels,
-            "predictions.csv": self._write_predictions,
-            "model.lapwing": self._write_model,
-            "report.html": self._write_report,
-        }
-        return {name: partial(_content, name, write) for name, write in writers.items()}
-
-    def _write_predictions(self, session: Session, path: Path) -> None:
-        record = self._fit_current(session)
+    def write_predictions(session: Session, path: Path) -> None:
+        record = fit_current(session)
         write_columns(record.predictions.columns(), ".csv", path, record.table.dialect)
 
-    def _write_model(self, session: Session, path: Path) -> None:
-        self._save(self._fit_current(session), path)
-
-    def _write_report(self, session: Session, path: Path) -> None:
-        Report(collect(self._fit_current(session))).save(path)
-
-    def _fit_current(self, session: Session) -> FitRecord:
-        """Fit to the current labels; one fit at a time, and the latest is kept."""
-        with self._lock:
-            version = session.version
-            if self._latest is None or self._latest[0] != version:
-                self._latest = version, self._fit(session)
-            return self._latest[1]
+    writers: dict[str, Callable[[Session, Path], None]] = {
+        "labels.csv": _write_labels,
+        "labels.txt": _write_all_labels,
+        "predictions.csv": write_predictions,
+        "model.lapwing": lambda session, path: save(fit_current(session), path),
+        "report.html": lambda session, path: Report(collect(fit_current(session))).save(path),
+    }
+    return {name: partial(_content, name, write) for name, write in writers.items()}
 
 
 def _content(name: str, write: Callable[[Session, Path], None], session: Session) -> bytes:
