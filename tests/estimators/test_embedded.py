@@ -26,9 +26,9 @@ from lapwing import (
     LapESVC,
     LapESVR,
     LapRLSClassifier,
-    Linear,
 )
 from lapwing.estimators import choice
+from lapwing.estimators.embedded import EmbeddedEstimator
 from lapwing.exceptions import (
     ConstantFitWarning,
     FewEigenvectorsWarning,
@@ -37,6 +37,7 @@ from lapwing.exceptions import (
 )
 from tests.helpers.answers import coded_targets, labeled_rows, scores
 from tests.helpers.data import data_for, labeled_clusters
+from tests.helpers.estimators import EXAMPLES as EVERY
 from tests.helpers.estimators import Example, fitted
 from tests.helpers.manifold import dense_laplacian
 from tests.helpers.warned import texts
@@ -45,20 +46,14 @@ clusters = partial(labeled_clusters, n_features=4, distance=1.8)
 
 
 EXAMPLES: dict[str, Example] = {
-    "LapERLSClassifier, 2 classes": Example(LapERLSClassifier(), 2),
-    "LapERLSClassifier, 3 classes": Example(LapERLSClassifier()),
-    "LapERLSClassifier, exact": Example(
-        LapERLSClassifier(lam=100, mu=10, n_eigenvectors=None, fit_intercept=True)
-    ),
-    "LapERLSClassifier, landmarks": Example(LapERLSClassifier(space=Landmarks(30))),
-    "LapERLSClassifier, linear": Example(LapERLSClassifier("linear")),
-    "LapERLSRegressor": Example(LapERLSRegressor()),
-    "LapERLSRegressor, linear": Example(LapERLSRegressor(space=Linear())),
+    name: example
+    for name, example in EVERY.items()
+    if isinstance(example.estimator, EmbeddedEstimator)
+} | {
+    "LapERLSClassifier, few landmarks": Example(LapERLSClassifier(space=Landmarks(30))),
     "LapESVC, 2 classes": Example(LapESVC(C=1.0), 2),
-    "LapESVC, 3 classes": Example(LapESVC(C=1.0, epsilon=0.05)),
     "LapESVC, landmarks": Example(LapESVC(epsilon=0.1, space=Landmarks(30))),
     "LapESVC, no intercept": Example(LapESVC(C=1.0, epsilon=0.05, fit_intercept=False)),
-    "LapESVR": Example(LapESVR(epsilon=0.05)),
     "LapESVR, exact": Example(LapESVR(n_eigenvectors=None)),
     "LapESVR, landmarks, exact": Example(LapESVR(n_eigenvectors=None, space=Landmarks(40))),
 }

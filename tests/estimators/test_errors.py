@@ -49,10 +49,11 @@ from tests.helpers.warned import warned
 
 N = 40
 RNG = np.random.default_rng(0)
-TRUTH = np.arange(N) % 2
+ROW = np.arange(N)
+TRUTH = ROW % 2
 X = RNG.standard_normal((N, 3)) + 2 * TRUTH[:, None]
-Y = np.where(np.arange(N) < 12, TRUTH, -1)
-T = np.where(np.arange(N) < 12, X.sum(axis=1), np.nan)
+Y = np.where(ROW < 12, TRUTH, -1)
+T = np.where(ROW < 12, X.sum(axis=1), np.nan)
 K = rbf_kernel(X, gamma=0.2)
 W = KNNGraph(5).affinity(X)
 
@@ -86,7 +87,7 @@ DEFINITE = (
     r"X must be a positive semi-definite kernel matrix: it has an eigenvalue of at most -2.*"
     r"Use a kernel that is positive semi-definite, or clip the negative eigenvalues"
 )
-GAPS = np.where(np.isin(np.arange(N), [5, 9])[:, None] & [False, True, False], np.nan, X)
+GAPS = np.where(np.isin(ROW, [5, 9])[:, None] & [False, True, False], np.nan, X)
 NAMED = pd.DataFrame(with_value(X, np.nan), columns=["a", "weight", "b"])
 OTHER_N = r"affinity has 39 rows but X has 40 points\. Give the affinity of exactly.*leave_one_out"
 
@@ -205,54 +206,34 @@ WEIGHTLESS = (
 WEIGHTLESS_FIRS = {"y": SPECIES, "sample_weight": (Y != 0).astype(float)}
 UNASKED = "validation_data is only used with stopping='v"
 VALIDATED, REGRESSION = LapSVC(stopping="validation"), LapRLSRegressor(stopping="validation")
+MIXED, LINEAR = LapSVC(stopping="mixed"), LapSVC("linear", gamma_I=0)
 WATCHES = r"stopping='{}' watches the unlabelled points, and there are none\. Use"
+ITERATES = "stopping needs the iterates of solver='pcg'.* not solver='{}'.*stopping=None"
+UNKNOWN = r"validation_data: 1 of the 3 entries of y are unlabelled, first in row 2\. Leave such"
+# Equal rows are one point, and no neighbours.
+THREE_POINTS = {"X": np.repeat([[0.0], [1.0], [2.0]], 5, axis=0), "y": np.repeat([0, -1, 1], 5)}
 # (estimator, arguments of `fit`, message); other errors of y are in tests/classes.
 FITS: list[tuple[Any, dict[str, Any], str]] = [
     (LapSVC(), {"X": X[:1], "y": Y[:1]}, r"Found array with 1 sample\(s\).* a minimum of 2 is req"),
     (LapSVC(), {"y": Y[:12]}, ENTRIES.format("-1 or a missing value .*")),
     (LapSVR(), {"y": T[:12]}, ENTRIES.format("NaN")),
     (LapSVC(), {"y": None}, "LapSVC requires y to be passed, but the target y is None. Mark unlab"),
-    (
-        LapSVR(),
-        {"y": np.where(np.arange(N) == 7, np.inf, T)},
-        "y contains infinity, first at row 7",
-    ),
-    # Equal rows are one point, and no neighbours.
-    (
-        LapSVC(graph=KNNGraph(5)),
-        {"X": np.repeat([[0.0], [1.0], [2.0]], 5, axis=0), "y": np.repeat([0, -1, 1], 5)},
-        r"n_neighbors=5 must be smaller .*n=3",
-    ),
-    *(
-        (
-            LapSVC("linear", gamma_I=0),
-            {"X": (X * factor).astype(np.float32)},
-            rf"dot products {what} float32\. Scale the features",
-        )
-        for factor, what in ((1e25, "overflow"), (1e-20, "underflow"))
-    ),
+    (LapSVR(), {"y": np.where(ROW == 7, np.inf, T)}, "y contains infinity, first at row 7"),
+    (LapSVC(graph=KNNGraph(5)), THREE_POINTS, r"n_neighbors=5 must be smaller .*n=3"),
+    (LINEAR, {"X": np.float32(X * 1e25)}, r"products overflow float32\. Scale the features"),
+    (LINEAR, {"X": np.float32(X * 1e-20)}, r"products underflow float32\. Scale the features"),
     (
         LapSVC(unlabeled=-1),
         {"y": np.where(Y == 0, -1, Y)},
-        r"one class only, 1, besides .* needs labels of at least 2 cla",
+        "one class only, 1, besides .* at least",
     ),
     *(
         (LapSVC(class_weight={0: weight}), {}, rf"class_weight=\{{0: {weight!r}\}} must give every")
         for weight in (-1.0, 0, np.nan, "many")
     ),
-    (
-        LapSVC(class_weight={"a": 2.0, "b": 1.0}),
-        {},
-        r"a weight for 'a', .*, but none for 0\. .*: 0, 1",
-    ),
-    *(
-        (estimator, {"sample_weight": weights}, message)
-        for estimator in (LapSVC(), LapSVR())
-        for weights, message in (
-            (np.where(np.arange(N) < 12, 0.0, 1), r"sample_weight is zero on every labelled row"),
-            (np.ones(N - 1), r"sample_weight\.shape == \(39,\), expected \(40,\)"),
-        )
-    ),
+    (LapSVC(class_weight={"a": 2.0}), {}, r"a weight for 'a', .*, but none for 0\. .*: 0, 1"),
+    (LapSVC(), {"sample_weight": np.where(ROW < 12, 0.0, 1)}, "zero on every labelled row"),
+    (LapSVR(), {"sample_weight": np.ones(N - 1)}, r"shape == \(39,\), expected \(40,\)"),
     *(
         (estimator.set_params(unlabeled="?"), WEIGHTLESS_FIRS, WEIGHTLESS)
         for estimator in (LapSVC(), LapSVC(loss="hinge"), S3VC(), BalancedGraphClassifier())
@@ -263,25 +244,13 @@ FITS: list[tuple[Any, dict[str, Any], str]] = [
     ),
     (LapSVR(solver="newton"), {}, r"solver='newton' needs .* kinks.*Use solver='dual' \(or 'auto'"),
     *(
-        (
-            LapSVC(stopping="stability", solver=solver),
-            {},
-            rf"stopping needs the iterates of solver='pcg'.* not solver='{solver}'.*stopping=None",
-        )
+        (LapSVC(stopping="stability", solver=solver), {}, ITERATES.format(solver))
         for solver in ("newton", "dual")
     ),
     (LapSVC(stopping="stability", loss="hinge"), {}, r"and a loss without kinks.*loss='hinge'"),
     (LapSVC(stopping="stability"), {"y": TRUTH}, WATCHES.format("stability")),
-    (
-        LapSVC(stopping="mixed"),
-        {"y": TRUTH, "validation_data": (X, TRUTH)},
-        WATCHES.format("mixed"),
-    ),
-    (
-        VALIDATED,
-        {"y": np.where(np.arange(N) < 2, TRUTH, -1)},
-        r"validation_fraction=0\.2 leaves no label to validate on: .*Pass validation_data",
-    ),
+    (MIXED, {"y": TRUTH, "validation_data": (X, TRUTH)}, WATCHES.format("mixed")),
+    (VALIDATED, {"y": np.where(ROW < 2, TRUTH, -1)}, "=0.2 leaves no label .*Pass validation_data"),
     *(
         (estimator.set_params(validation_fraction=None), {}, r"=\(X_val, y_val\) .*validation_frac")
         for estimator in (LapSVC(stopping="validation"), LapRLSRegressor(stopping="mixed"))
@@ -292,19 +261,9 @@ FITS: list[tuple[Any, dict[str, Any], str]] = [
     (VALIDATED, {"validation_data": (X[:5], TRUTH[:4])}, r"numbers of samples: \[5, 4\]"),
     (VALIDATED, {"validation_data": (X[:5, :2], TRUTH[:5])}, r"validation_data: X has 2 features"),
     (VALIDATED, {"validation_data": (X[:3], [0, 1, 2])}, r"not among .*: 2\. Give .*classes 0, 1"),
-    *(
-        (
-            estimator,
-            {"validation_data": (X[:3], [0, 1, unlabeled])},
-            r"validation_data: 1 of the 3 entries of y are unlabelled, first in row 2\. Leave such",
-        )
-        for estimator, unlabeled in (
-            (LapSVC(stopping="mixed"), None),
-            (VALIDATED, -1),
-            (LapSVC(stopping="validation", unlabeled=-1), np.nan),
-            (REGRESSION, np.nan),
-        )
-    ),
+    (MIXED, {"validation_data": (X[:3], [0, 1, None])}, UNKNOWN),
+    (VALIDATED, {"validation_data": (X[:3], [0, 1, -1])}, UNKNOWN),
+    (REGRESSION, {"validation_data": (X[:3], [0, 1, np.nan])}, UNKNOWN),
     (REGRESSION, {"validation_data": (X[:2], [np.nan] * 2)}, r"2 of the 2 entries of y are unla"),
     (REGRESSION, {"validation_data": (X[:2], [1.0, np.inf])}, r"_data: Input y contains infinity"),
 ]
@@ -382,7 +341,7 @@ def apart() -> np.ndarray:
     return points
 
 
-APART = np.where((np.arange(N) < 12) | (np.arange(N) // 10 == 2), TRUTH, -1)
+APART = np.where((ROW < 12) | (ROW // 10 == 2), TRUTH, -1)
 
 
 def test_warns_about_components_without_labels() -> None:

@@ -457,8 +457,13 @@ def test_files_and_pickles_are_small_and_exact(name: str, tmp_path: Any) -> None
     model = EXAMPLES[name].fit(X, y)
     content = pickle.dumps(model)
     assert len(content) < 200 * 200 * 8 / 4  # neither the kernel nor a factor of it
-    save_model(model, tmp_path / "model.lapwing")
-    for again in (pickle.loads(content), load_model(tmp_path / "model.lapwing").pipeline):
+    path = tmp_path / "model.lapwing"
+    save_model(model, path)
+    saved, loaded = path.read_bytes(), load_model(path).pipeline
+    assert len(saved) < 200 * 200 * 8 / 4
+    save_model(loaded, path)
+    assert path.read_bytes() == saved
+    for again in (pickle.loads(content), loaded):
         np.testing.assert_array_equal(scores(again, X), scores(model, X))
         assert again.score(X, y) == model.score(X, y)
         assert repr(again) == repr(model)
@@ -467,5 +472,6 @@ def test_files_and_pickles_are_small_and_exact(name: str, tmp_path: Any) -> None
                 found = getattr(again, key)
                 if isinstance(value, np.ndarray):
                     np.testing.assert_array_equal(found, value)
+                    assert found.dtype == value.dtype
                 elif isinstance(value, tuple | dict | str | int | float):
                     assert repr(found) == repr(value)

@@ -24,7 +24,6 @@ from lapwing import (
     LapSVR,
     Linear,
 )
-from lapwing.datasets import make_two_moons
 from lapwing.estimators.path import PathEstimator
 from lapwing.spaces.recipes import SPACES
 from tests.helpers.answers import scores
@@ -85,19 +84,6 @@ def test_bare_matrices_and_transformers_are_graphs() -> None:
         np.testing.assert_array_equal(g, f)
     g = LapSVC(graph=KNeighborsTransformer(n_neighbors=5)).fit(X, y).decision_function(X)
     np.testing.assert_allclose(g, f, atol=1e-8)
-
-
-@pytest.mark.parametrize("seed", [0, 1, 3])
-@pytest.mark.parametrize(
-    "estimator", [LapSVC(), LapSVC(loss="hinge"), LapRLSClassifier()], ids=["sqh", "hinge", "rls"]
-)
-def test_unlabelled_points_help(estimator: Any, seed: int) -> None:
-    X, y, truth = make_two_moons(random_state=seed, return_truth=True)
-    supervised = clone(estimator).set_params(gamma_I=0).fit(X, y)
-    semi = clone(estimator).fit(X, y)
-    assert np.mean(supervised.predict(X) != truth) > 0.05
-    assert np.mean(semi.predict(X) != truth) == 0
-    assert np.mean(semi.transduction_ != truth) == 0
 
 
 # name in SPACES -> a recipe, and parameters with which the estimator has the same functions

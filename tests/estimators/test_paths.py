@@ -217,6 +217,9 @@ def test_predicts_like_the_plain_estimator_of_the_best_parameters(name: str) -> 
     f = scores(expected, X)
     np.testing.assert_allclose(scores(fitted, X), f, atol=1e-8 * max(1, np.abs(f).max()))
     np.testing.assert_allclose(fitted.transduction_, expected.transduction_, rtol=1e-9)
+    if is_classifier(fitted):
+        assert fitted.probability_n_labels_ == expected.probability_n_labels_
+        np.testing.assert_allclose(fitted.predict_proba(X), expected.predict_proba(X), atol=1e-8)
     for values in attributes & {"virtual_labels_", "eigenvalues_", "objective_"}:
         found, wanted = getattr(fitted, values), getattr(expected, values)
         np.testing.assert_allclose(found, wanted, rtol=1e-8, atol=1e-9)

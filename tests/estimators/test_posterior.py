@@ -32,31 +32,37 @@ CASES: dict[str, Any] = {
 
 def penalty(model: Any) -> Any:
     """gamma_I L^p, dense."""
-    if not model.gamma_I:
-        return np.zeros((len(X), len(X)))
-    laplacian = build_laplacian(model.graph, X, regression=True)
+    laplacian = build_laplacian(model.graph or NORMAL, X, regression=True)
     return model.gamma_I * laplacian.apply(np.eye(len(X)))
 
 
-def kernel_of(model: Any, points: Any) -> Any:
-    if model.kernel == "linear":
-        return points @ points.T
+def kernel_of(model: Any, points: Any, basis: Any = None) -> Any:
     options = {"degree": 2, "coef0": 1.0} if model.kernel == "poly" else {}
-    return pairwise_kernels(points, metric=model.kernel, gamma=2.0, **options)
+    return pairwise_kernels(points, basis, metric=model.kernel, gamma=2.0, **options)
 
 
-def dense(model: Any) -> tuple[Any, Any, Any]:
-    """Mean and deviation at the new points, covariance at the others, by that of all parameters."""
+def features(model: Any) -> tuple[Any, Any]:
+    """F with f = F v at X and the new points, and the norm of f, which is v'Nv."""
     points = np.vstack([X, NEW])
-    values, vectors = np.linalg.eigh(kernel_of(model, points))
-    kept = values > 1e-10 * values.max()
-    F = vectors[:, kept] * np.sqrt(values[kept])  # f = F v + b, |h|^2 = |v|^2
+    F = points
+    if model.kernel != "linear":  # f = k(., basis) A v with A'k(basis, basis)A = I
+        mapped = isinstance(getattr(model, "space", None), Landmarks)
+        basis = model.X_fit_ if mapped else points  # the process knows the new points too
+        values, vectors = np.linalg.eigh(kernel_of(model, basis))
+        kept = values > 1e-10 * values.max()
+        F = kernel_of(model, points, basis) @ (vectors[:, kept] / np.sqrt(values[kept]))
     norm = np.eye(F.shape[1])
     if model.fit_intercept:
         F = np.column_stack([F, np.ones(len(F))])
         norm = np.diag([*np.ones(F.shape[1] - 1), 0.0])
-    prior = model.gamma_A * norm + F[: len(X)].T @ penalty(model) @ F[: len(X)]
-    return process(prior, F[: len(X)], F[len(X) :], W)
+    return F, norm
+
+
+def dense(model: Any) -> tuple[Any, Any, Any]:
+    """Mean and deviation at the new points, covariance at the others, by that of all parameters."""
+    F, norm = features(model)
+    F, there = F[: len(X)], F[len(X) :]
+    return process(model.gamma_A * norm + F.T @ penalty(model) @ F, F, there, W)
 
 
 def process(prior: Any, F: Any, there: Any, weights: Any) -> tuple[Any, Any, Any]:
@@ -93,19 +99,8 @@ EMBEDDED_CASES: dict[str, Any] = {
 
 def dense_embedded(model: Any) -> tuple[Any, Any, Any]:
     """The same by the covariance of the coefficients of f, its bias and those of g."""
-    n, points = len(X), np.vstack([X, NEW])
-    if model.kernel == "linear":
-        F = points
-    else:  # f = k(., basis) A v with A'k(basis, basis)A = I; the process knows the new points too
-        basis = points if model.space == "auto" else model.X_fit_
-        values, vectors = np.linalg.eigh(pairwise_kernels(basis, metric="rbf", gamma=2.0))
-        kept = values > 1e-10 * values.max()
-        F = pairwise_kernels(points, basis, metric="rbf", gamma=2.0)
-        F = F @ (vectors[:, kept] / np.sqrt(values[kept]))
-    norm = np.eye(F.shape[1])
-    if model.fit_intercept:
-        F = np.column_stack([F, np.ones(len(F))])
-        norm = np.diag([*np.ones(F.shape[1] - 1), 0.0])
+    n = len(X)
+    F, norm = features(model)
     laplacian = build_laplacian(model.graph, X, regression=True)
     values, U = np.linalg.eigh(laplacian.apply(np.eye(n)))
     r = n if model.n_eigenvectors is None else model.n_eigenvectors

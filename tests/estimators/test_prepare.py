@@ -27,7 +27,7 @@ from lapwing import (
 )
 from lapwing._host.threads import share
 from lapwing.classes.decoding import predict_codes
-from lapwing.estimators import s3vm
+from lapwing.estimators import baselines, embedded, s3vm, template
 from lapwing.estimators.embedded import EmbeddedRefits
 from lapwing.estimators.prepared import Refits, removable, without
 from lapwing.estimators.template import prepare, solve
@@ -118,23 +118,13 @@ def test_labels_of_weight_zero_are_removed(name: str) -> None:
 # --- shared computations --------------------------------------------------------------------------
 
 
-GRAPHS_AND_LANDMARKS = (
-    (KNNGraph, "affinity"),
-    (AnchorGraph, "weigh"),
-    (Landmarks, "select"),
-    *(
-        (__import__(f"lapwing.estimators.{module}", fromlist=["x"]), name)
-        for module, name in (
-            ("template", "build_laplacian"),
-            ("template", "default_graph"),
-            ("template", "make_kernel"),
-            ("embedded", "smallest_eigenpairs"),
-            ("baselines", "fit_eigenfunctions"),
-            ("template", "full_map"),
-        )
-    ),
-)
-KERNEL_VALUES = ((Kernel, "gram"), (Kernel, "cross_blocks"))
+# What must not be computed again.
+PREPARED: list[tuple[Any, str]] = [
+    *((KNNGraph, "affinity"), (AnchorGraph, "weigh"), (Landmarks, "select")),
+    *((Kernel, "gram"), (Kernel, "cross_blocks"), (embedded, "smallest_eigenpairs")),
+    *((template, name) for name in ("build_laplacian", "default_graph", "make_kernel", "full_map")),
+    (baselines, "fit_eigenfunctions"),
+]
 
 
 @every_example
@@ -148,7 +138,7 @@ def test_other_labels_and_parameters_equal_a_new_fit(
     estimator, changes = example.estimator, example.changes
     X, y, other, weights = data_for(estimator, example.n_classes)
     counts = Counts(monkeypatch)
-    for owner, what in (*GRAPHS_AND_LANDMARKS, *KERNEL_VALUES):
+    for owner, what in PREPARED:
         counts.watch(owner, what)
     prepared = prepare(estimator, X, y, weights)
     solution = solve(estimator, prepared)

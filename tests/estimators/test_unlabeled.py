@@ -114,30 +114,6 @@ def test_signs_are_classes() -> None:
     assert estimator.score(X[TRUTH == 0], signs[TRUTH == 0]) > 0.9
 
 
-@pytest.mark.parametrize(
-    ("y", "marker", "message"),
-    [
-        (
-            np.where(np.arange(N) < 6, np.where(TRUTH == 0, -1, 1), 0),
-            0,
-            "84 of the 90 labels are 0",
-        ),
-        *((given(NAMES, word), word, "") for word in ("unlabelled", "n/a", "<NA>", "-1")),
-    ],
-)
-def test_rejects_a_class_that_may_be_the_marker(y: Any, marker: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=rf"{message}.* unlabeled={re.escape(repr(marker))} if"):
-        LapRLSClassifier().fit(X, y)
-    model = LapRLSClassifier(unlabeled=marker).fit(X, y)
-    assert model.unlabeled_ == (marker,)
-    assert marker not in model.classes_
-
-
-def test_rejects_a_marker_of_the_wrong_type() -> None:
-    with pytest.raises(ValueError, match=r"y contains the number -1, .* Pass unlabeled=-1 if"):
-        LapSVC(unlabeled="-1").fit(X, Y)
-
-
 @pytest.mark.parametrize("estimator", [*CLASSIFIERS, *REGRESSORS], ids=name_of)
 def test_warns_at_the_fit_but_not_at_the_score_if_no_row_is_unlabelled(estimator: Any) -> None:
     y, truth = (Y, TRUTH) if hasattr(estimator, "unlabeled") else (T, X.sum(axis=1))
@@ -150,15 +126,6 @@ def test_warns_at_the_fit_but_not_at_the_score_if_no_row_is_unlabelled(estimator
         model.score(X, y)
     model.fit(X, y)
     assert warned(lambda: model.score(X[~KNOWN], truth[~KNOWN]), *ABOUT_Y) == []
-
-
-def test_warns_about_a_few_unlabelled_rows_beside_one_large_class() -> None:
-    y = np.array(["rest"] * N, dtype=object)
-    y[:3], y[3:6] = NAMES[:3], None
-    caught = warned(lambda: LapRLSClassifier().fit(X, y), *ABOUT_Y)
-    assert [warning.category for warning in caught] == [UnlabeledMarkerWarning]
-    assert caught[0].filename == __file__
-    assert "pass unlabeled='rest'" in str(caught[0].message)
 
 
 def test_score_ignores_unlabelled_rows() -> None:
@@ -189,9 +156,6 @@ def test_score_reads_markers_like_fit() -> None:
     assert model.score(X, y) == model.score(X[1::2], wrong[1::2]) < 0.2
     assert model.score(X, np.array(y, dtype=object)) == model.score(X, y)
     assert LapRLSClassifier(unlabeled=9).fit(X, np.where(KNOWN, TRUTH, 9)).score(X, Y) < 0.5
-
-
-# ---- fitted models are kept --------------------------------------------------------------------
 
 
 # ---- regressions -------------------------------------------------------------------------------

@@ -177,6 +177,7 @@ MODELS: list[Any] = [
     LapSVCCV(**SHORT),
     LapERLSClassifierCV(**SHORT),
     LapRLSRegressorCV(**SHORT),
+    BalancedGraphClassifier(n_votes=0),
     # Meta-estimators export the chosen estimator.
     FewLabelClassifier([Candidate("scaled", SCALED, "classes are connected sheets")]),
     GridSearchCV(SCALED, {"lapsvc__gamma_I": [0.1, 1.0]}, cv=LabeledStratifiedKFold(3)),
@@ -284,7 +285,7 @@ def test_cases_include_class_offsets_and_clipped_votes() -> None:
     for name in (name for name in CASES if name.startswith("offsets")):
         model, points, y, _ = CASES[name]
         assert np.abs(clone(model).fit(points, y)[-1].class_offsets_).max() > 0.05
-    model, points, y, new = CASES["S3VC 12, three classes"]
+    model, points, y, new = CASES["S3VC 13, three classes"]
     model = clone(model).fit(points, y)
     assert (np.abs(model[-1]._function().pairs(model[0].transform(new))) > 1).any()
     assert (np.abs(model.decision_function(new)) <= 1).all()
