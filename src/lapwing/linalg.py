@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from itertools import islice
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import scipy.linalg as sla
@@ -372,20 +372,21 @@ def summed(parts: Iterable[Any], term_of: Callable[[Any], Array], shape: tuple[i
     return total
 
 
-def pivoted_cholesky(K: Array, tol: float) -> tuple[Array, Array]:
-    """Factor a positive semi-definite K = F F', with as many columns as its rank.
+class CholeskyFactor(NamedTuple):
+    """Factor of a positive semi-definite K = F F', with as many columns as its rank."""
 
-    Returns
-    -------
-    F : ndarray of shape (n, r)
-    pivots : ndarray of shape (r,)
-        Rows for which F[pivots] is lower triangular.
-    """
+    F: Array  # (n, r)
+    lower: Array  # (r, r): F[pivots], lower triangular
+    pivots: Array  # (r,)
+
+
+def pivoted_cholesky(K: Array, tol: float) -> CholeskyFactor:
+    """Factor a positive semi-definite matrix, without the columns of pivots up to `tol`."""
     factor, pivots, rank, _ = sla.lapack.dpstrf(K, lower=1, tol=tol)
     order = pivots - 1
     F = np.empty((K.shape[0], rank))
     F[order] = np.tril(factor)[:, :rank]
-    return F, order[:rank]
+    return CholeskyFactor(F, F[order[:rank]], order[:rank])
 
 
 def asymmetry_of(K: Matrix) -> tuple[float, float]:

@@ -57,6 +57,13 @@ def test_null_directions_of_a_kernel_are_dropped(which, dtype):
     np.testing.assert_allclose(space.features, K @ A, atol=tol)
 
 
+def test_coordinates_of_full_rank_are_kept_once():
+    X, _ = points(4)
+    kernel = make_kernel("rbf", X, gamma=GAMMA)
+    space = full_map(kernel, kernel.gram(X), X)
+    assert np.shares_memory(space.psi, space.lift._factor)
+
+
 def test_maps_forecast_their_memory(monkeypatch):
     X, _ = points(4)
     kernel, K = make_kernel("rbf", X, gamma=GAMMA), rbf(X, X, GAMMA)

@@ -30,7 +30,7 @@ from lapwing._arrays import Array, Matrix, as_dense, row_blocks
 from lapwing._host.memory import require_memory
 from lapwing._rows import PointData, blocks_of, rows_of
 from lapwing.kernels import Kernel
-from lapwing.linalg import pivoted_cholesky
+from lapwing.linalg import CholeskyFactor, pivoted_cholesky
 from lapwing.spaces.base import CoordinateSpace, Design, QuadraticSystem, Restriction, Smoothness
 from lapwing.spaces.block_operator import BlockOperator
 from lapwing.spaces.functions import FittedFunction, KernelExpansion, LinearFunction
@@ -198,8 +198,9 @@ def factored_restriction(
     make_function : function (coef (m, c), intercept (c,)) -> FittedFunction
     """
     dtype = features.dtype
-    F, pivots = _factored(gram.astype(np.float64), _rounding(np.diagonal(gram).astype(dtype)))
-    span = aslinearoperator(features[pivots].T.astype(np.float64)) @ Lift(F[pivots])
+    rounding = _rounding(np.diagonal(gram).astype(dtype))
+    F, lower, pivots = _factored(gram.astype(np.float64), rounding)
+    span = aslinearoperator(features[pivots].T.astype(np.float64)) @ Lift(lower)
     part = MappedSpace(F.astype(dtype, copy=False), span, make_function)
     return Restriction(part, lambda coef: np.asarray(span @ coef))
 
@@ -226,13 +227,14 @@ def full_map(
         "Use space=Landmarks(1000), or kernel='linear', which forms no matrix.",
     )
     dense = as_dense(K)
-    F, pivots = _factored(dense.astype(np.float64, copy=False), _rounding(np.diagonal(dense)))
+    rounding = _rounding(np.diagonal(dense))
+    F, lower, pivots = _factored(dense.astype(np.float64, copy=False), rounding)
     psi = F.astype(K.dtype, copy=False)
     if kernel.precomputed:  # new points come with the kernel values of all n training points
-        lift = Lift(F[pivots], pivots, n)
+        lift = Lift(lower, pivots, n)
         return MappedSpace(psi, lift, _expansion(kernel, None, rows), pivots)
     make_function = _expansion(kernel, None if basis is None else basis[pivots])
-    return MappedSpace(psi, Lift(F[pivots]), make_function, pivots)
+    return MappedSpace(psi, Lift(lower), make_function, pivots)
 
 
 def landmark_map(kernel: Kernel, X: PointData, landmarks: Matrix) -> MappedSpace:
@@ -257,8 +259,8 @@ def landmark_map(kernel: Kernel, X: PointData, landmarks: Matrix) -> MappedSpace
         "Use fewer landmarks, or float32 features.",
     )
     K = kernel.gram(landmarks)
-    F, pivots = pivoted_cholesky(K.astype(np.float64), _rounding(np.diagonal(K)))
-    lower, basis = F[pivots], landmarks[pivots]
+    _, lower, pivots = pivoted_cholesky(K.astype(np.float64), _rounding(np.diagonal(K)))
+    basis = landmarks[pivots]
     lift = sla.solve_triangular(lower, np.eye(len(lower)), lower=True, check_finite=False).T
     return MappedSpace(KernelFeatures(kernel, X, basis, lift), lift, _expansion(kernel, basis))
 
@@ -305,7 +307,7 @@ def deformed(space: Any, smoothness: Smoothness) -> MappedSpace:
     return MappedSpace(psi, inverse, LinearFunction)
 
 
-def _factored(K: Array, tol: float) -> tuple[Array, Array]:
+def _factored(K: Array, tol: float) -> CholeskyFactor:
     """Factor K = F F' like `pivoted_cholesky`, but without pivoting if K has full rank.
 
     This takes half of the time, and releases the global interpreter lock.
@@ -313,7 +315,7 @@ def _factored(K: Array, tol: float) -> tuple[Array, Array]:
     with suppress(np.linalg.LinAlgError):
         F = np.linalg.cholesky(K)
         if np.diagonal(F).min(initial=np.inf) ** 2 > tol:
-            return F, np.arange(len(F))
+            return CholeskyFactor(F, F, np.arange(len(F)))
     return pivoted_cholesky(K, tol)
 
 

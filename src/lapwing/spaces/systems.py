@@ -317,8 +317,8 @@ def kernel_coordinates(K: Array) -> tuple[Array, Lift]:
     """
     # Pivots below the rounding error of the largest entry are rounding errors.
     tol = 4 * np.finfo(np.float64).eps * float(np.max(np.diag(K), initial=0))
-    F, pivots = pivoted_cholesky(np.array(K, dtype=np.float64), tol)
-    return F, Lift(F[pivots], pivots, len(K))
+    F, lower, pivots = pivoted_cholesky(np.array(K, dtype=np.float64), tol)
+    return F, Lift(lower, pivots, len(K))
 
 
 class Coordinates(DesignSpace):
