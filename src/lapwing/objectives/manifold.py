@@ -47,6 +47,13 @@ class State(NamedTuple):
         """Select columns, in the order of `which`."""
         return State(*(np.take(part, which, axis=part.ndim - 1) for part in self))
 
+    def with_columns(self, which: Array, new: State) -> State:
+        """Replace columns by those of another state, in the wider precision of both."""
+        parts = [old.astype(np.result_type(old, part)) for old, part in zip(self, new, strict=True)]
+        for part, its in zip(parts, new, strict=True):
+            part[..., which] = its
+        return State(*parts)
+
 
 class Line(NamedTuple):
     """Objective restricted to rays state + s direction, s >= 0, one ray for each column.

@@ -7,12 +7,12 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from lapwing.losses.base import Loss
-from lapwing.losses.labeled import EpsilonInsensitive, Hinge, Squared
+from lapwing.losses.labeled import EpsilonInsensitive, Hinge
 from lapwing.objectives.manifold import Objective, State
 from lapwing.solvers.base import Status
 from lapwing.solvers.manifold.deformed import DeformedKernel
 from lapwing.solvers.manifold.kinks import libsvm, multipliers, newton_in_coordinates
-from lapwing.solvers.manifold.newton import closed_form, newton
+from lapwing.solvers.manifold.newton import newton
 from lapwing.solvers.manifold.settings import (
     DEFAULTS,
     ManifoldResult,
@@ -26,7 +26,6 @@ ReducedSolver: TypeAlias = Callable[[Objective, ManifoldSettings], ManifoldResul
 REDUCED: dict[type[Loss], ReducedSolver] = {
     Hinge: libsvm,
     EpsilonInsensitive: libsvm,
-    Squared: closed_form,
 }
 
 

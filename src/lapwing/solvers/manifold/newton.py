@@ -46,7 +46,7 @@ def newton(objective: Objective, settings: ManifoldSettings = DEFAULTS) -> Manif
     Parameters
     ----------
     objective : Objective
-        With a differentiable loss (for the squared loss one step is the closed form).
+        With a differentiable loss; for the squared loss the first step from zero is exact.
     settings : ManifoldSettings, optional
         `start`, `max_iter` and `on_iteration`.
 
@@ -81,7 +81,7 @@ def newton(objective: Objective, settings: ManifoldSettings = DEFAULTS) -> Manif
             lower = new_value < value[open_columns] * (1 - _ROUNDING)
             idle[open_columns] = np.where(lower, 0, idle[open_columns] + 1)
             value[open_columns] = new_value
-        state = _replace_columns(state, open_columns, after)
+        state = state.with_columns(open_columns, after)
         open_columns = open_columns[~(settled | (idle[open_columns] == _IDLE))]
         n_iter += 1
         if settings.on_iteration(partial(State, *state)) and len(open_columns):
@@ -177,36 +177,3 @@ def _with_chords(objective: Objective, model: _Parabolas) -> _Parabolas:
     chords = np.abs(model.slopes) / np.where(away > 0, away, 1.0)
     flat = w @ model.curvatures <= _FLAT * (w @ chords)
     return model._replace(curvatures=np.where(flat, chords, model.curvatures))
-
-
-def _replace_columns(state: State, columns: Array, new: State) -> State:
-    merged = []
-    for old, part in zip(state, new, strict=True):
-        array = old.astype(np.float64)
-        array[..., columns] = part
-        merged.append(array)
-    return State(*merged)
-
-
-def closed_form(objective: Objective, settings: ManifoldSettings = DEFAULTS) -> ManifoldResult:
-    """Minimise an objective with the squared loss, all columns in one system.
-
-    Parameters
-    ----------
-    objective : Objective
-        With the squared loss.
-    settings : ManifoldSettings, optional
-        Only `on_iteration` is used; it is called once.
-
-    Returns
-    -------
-    ManifoldResult
-    """
-    weights = objective.weights.astype(np.float64)
-    on_points = np.bincount(objective.index, weights, minlength=objective.space.n_points)
-    pull = objective.scatter(weights[:, None] * objective.targets.astype(np.float64))
-    solution = objective.system().factor(on_points)(pull)
-    state = objective.state(solution.coef, solution.intercept)
-    settings.on_iteration(partial(State, *state))
-    residual = objective.optimality(state)
-    return exact_result(objective, state, residual, 1, Status.CONVERGED)

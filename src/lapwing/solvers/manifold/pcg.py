@@ -153,10 +153,6 @@ class _ActiveColumns(NamedTuple):
             self.direction.columns(index),
         )
 
-    def joined(self, done: list[tuple[Array, State]]) -> State:
-        """Return the state of all columns, including the converged ones in `done`."""
-        return _assemble([*done, (self.which, self.state)])
-
 
 def _descend(
     run: _Run, state: State, gradient: State, limit: Array
@@ -170,25 +166,26 @@ def _descend(
     norm = objective.norm(gradient)
     norms = norm.copy()
     z = _ActiveColumns(index, objective, state, gradient, norm, _negative(gradient))
-    done: list[tuple[Array, State]] = []
+    whole = state  # of the columns that are done
     steepest = np.ones(len(index), dtype=bool)
     stuck = np.zeros(len(index), dtype=bool)
     while True:
         finished = (z.norm <= limit[z.which]) | stuck | run.in_noise(z)
         if finished.any():
             gone, keep = np.flatnonzero(finished), np.flatnonzero(~finished)
-            done.append((z.which[gone], z.state.columns(gone)))
+            whole = whole.with_columns(z.which[gone], z.state.columns(gone))
             z, steepest = z.take(keep), steepest[keep]
         if len(z.which) == 0:
-            return _assemble(done), None, norms
+            return whole, None, norms
         if run.n_iter >= run.settings.max_iter:
-            return z.joined(done), Status.MAX_ITER, norms
+            return whole.with_columns(z.which, z.state), Status.MAX_ITER, norms
         run.record(z)
         s = exact_line_search(z.objective.loss, z.objective.line(z.state, z.direction))
         z = z._replace(state=z.state.step(s, z.direction))
-        stop = run.interrupted(partial(z.joined, done))
+        known = partial(whole.with_columns, z.which, z.state)
+        stop = run.interrupted(known)
         if stop is not None:
-            return z.joined(done), stop, norms
+            return known(), stop, norms
         # If not even the gradient is a descent direction, the precision is exhausted.
         stuck = (s <= 0) & steepest
         z, steepest = _turn(z, restart=s <= 0)
@@ -220,18 +217,6 @@ def _epsilon(state: State) -> float:
 
 def _euclidean(part: Array, gradient: State) -> Array:
     return np.asarray(np.sqrt(column_dot(part, part) + gradient.intercept**2))
-
-
-def _assemble(parts: list[tuple[Array, State]]) -> State:
-    """Assemble columns that finished at different times."""
-    order = np.argsort(np.concatenate([index for index, _ in parts]))
-    joined = State(
-        *(
-            np.concatenate(fields, axis=fields[0].ndim - 1)
-            for fields in zip(*(s for _, s in parts), strict=True)
-        )
-    )
-    return joined.columns(order)
 
 
 def check_interval(n_points: int) -> int:
