@@ -266,4 +266,3 @@ def test_status_of_descend_names_the_reason():
     assert again.status == Status.CONVERGED
     assert again.after(found).n_iter == again.n_iter + found.n_iter
     assert again.after(found).n_evaluations == again.n_evaluations + found.n_evaluations
-    assert again.after(None) is again

@@ -75,11 +75,10 @@ def concave_convex(
     ramp : float
         S >= 0: unlabelled points with |f| < S have weight 0.
     """
-    minimum: Minimum | None = None
-    function = start
+    minimum = Minimum.begin(start)
     seen: list[Array] = []
     for _ in range(_MOST_REFITS):
-        f = objective.values(function)[objective.unlabeled]
+        f = objective.values(minimum.state)[objective.unlabeled]
         labels = np.where(f >= 0, 1.0, -1.0)
         weights = np.where(np.abs(f) >= ramp, objective.unlabeled_weights, 0.0)
         present = labels * (weights > 0)
@@ -87,19 +86,15 @@ def concave_convex(
         if any(np.array_equal(present, earlier) for earlier in seen):
             break
         seen.append(present)
-        machine = labeled_by(objective, labels, weights)
-        minimum = minimize(machine, function, _remaining(settings, minimum)).after(minimum)
-        function = minimum.state
+        minimum = _refit(labeled_by(objective, labels, weights), minimum, settings)
         if minimum.status in (Status.CALLBACK, Status.MAX_ITER):
             break
-    assert minimum is not None
-    return replace(minimum, objective=objective.value(function))
+    return replace(minimum, objective=objective.value(minimum.state))
 
 
-def _remaining(settings: Settings[Function], done: Minimum | None) -> Settings[Function]:
-    """Return settings with the remaining number of iterations."""
-    n_iter = settings.max_iter - (done.n_iter if done else 0)
-    return replace(settings, max_iter=max(1, n_iter))
+def _refit(machine: LowDensityObjective, earlier: Minimum, settings: Settings[Function]) -> Minimum:
+    """Minimise from an earlier minimum, within the iterations that are left."""
+    return minimize(machine, earlier.state, earlier.remaining(settings)).after(earlier)
 
 
 def assign(scores: Array, n_positive: int) -> Array:
@@ -147,25 +142,20 @@ def switch_labels(
     doublings : int
         Number of times that the weight is doubled until it is C*; 0 starts at C*.
     """
-    minimum: Minimum | None = None
-    function = start
+    minimum = Minimum.begin(start)
     labels = assign(objective.values(start)[objective.unlabeled], n_positive)
     for doubling in range(-doublings, 1):
         weights = 2.0**doubling * objective.unlabeled_weights
         for _ in range(_MOST_REFITS):
-            machine = labeled_by(objective, labels, weights)
-            minimum = minimize(machine, function, _remaining(settings, minimum)).after(minimum)
-            function = minimum.state
+            minimum = _refit(labeled_by(objective, labels, weights), minimum, settings)
+            f = objective.values(minimum.state)[objective.unlabeled]
             if minimum.status in (Status.CALLBACK, Status.MAX_ITER):
-                return replace(minimum, objective=objective.value(function))
-            switched = switch(
-                objective.loss, labels, objective.values(function)[objective.unlabeled], weights
-            )
+                return replace(minimum, objective=objective.value(minimum.state))
+            switched = switch(objective.loss, labels, f, weights)
             if np.array_equal(switched, labels):
                 break
             labels = switched
-    assert minimum is not None
-    return replace(minimum, objective=objective.value(function))
+    return replace(minimum, objective=objective.value(minimum.state))
 
 
 def minimize(
@@ -199,12 +189,11 @@ def minimize(
     loss = augmented(objective.loss, objective.targets, objective.weights, multipliers, penalty)
     # the weights are in the loss
     smooth = replace(objective, loss=loss, weights=np.ones(len(objective.weights)))
-    minimum: Minimum | None = None
+    minimum = Minimum.begin(start)
     violation, tolerance, stalled = np.inf, 1e-2, 0
     for _ in range(ROUNDS):
-        begin = minimum.state if minimum else start
-        inner = replace(_remaining(settings, minimum), tol=max(tolerance, _LEAST_TOL * tol))
-        minimum = descend(smooth, begin, inner, scale=scale).after(minimum)
+        inner = replace(minimum.remaining(settings), tol=max(tolerance, _LEAST_TOL * tol))
+        minimum = descend(smooth, minimum.state, inner, scale=scale).after(minimum)
         slopes = loss.updated(smooth.targets, objective.labeled_values(minimum.state))
         before = violation
         violation = float(np.max(np.abs(slopes - loss.multipliers), initial=0.0)) / loss.penalty
@@ -228,8 +217,7 @@ def minimize(
         smooth = replace(smooth, loss=loss)
         tolerance = _ROUND_TOL * min(tolerance, violation)
     else:
-        minimum = replace(minimum, status=Status.MAX_ITER) if minimum else None
-    assert minimum is not None
+        minimum = replace(minimum, status=Status.MAX_ITER)
     return replace(minimum, objective=objective.value(minimum.state))
 
 

@@ -37,18 +37,25 @@ class Minimum(Result[Function, float]):
 
     n_evaluations: int = 0
 
-    def after(self, earlier: Minimum | None) -> Minimum:
+    @classmethod
+    def begin(cls, start: Function) -> Minimum:
+        """Return a start as the result of no iterations."""
+        return cls(start, np.inf, np.inf, 0, Status.CONVERGED)
+
+    def after(self, earlier: Minimum) -> Minimum:
         """Add the iterations and evaluations of an earlier result."""
-        if earlier is None:
-            return self
         return replace(
             self,
             n_iter=self.n_iter + earlier.n_iter,
             n_evaluations=self.n_evaluations + earlier.n_evaluations,
         )
 
+    def remaining(self, settings: Settings[Function]) -> Settings[Function]:
+        """Return settings with the iterations that are left after this result."""
+        return replace(settings, max_iter=max(1, settings.max_iter - self.n_iter))
 
-class _Problem:
+
+class _VectorObjective:
     """Objective as functions of one vector for SciPy; the last evaluation is cached.
 
     SciPy evaluates value and gradient separately, and evaluates the start and the end again. Its
@@ -119,7 +126,7 @@ def descend(
         `reference(objective)`, if it is known already.
     """
     tol = settings.tol
-    problem = _Problem(objective, start)
+    problem = _VectorObjective(objective, start)
     z = problem.pack(start)
     scale = reference(objective) if scale is None else scale
     left = problem.left_at(z) / scale

@@ -137,12 +137,10 @@ def run_stages(
     settings : Settings
         Settings of each stage; `tol` is usually `STAGE_TOL`.
     """
-    minimum: Minimum | None = None
+    minimum = Minimum.begin(start)
     scale = reference(stages[0].objective)
     for stage in stages:
-        begin = minimum.state if minimum else start
-        minimum = descend(stage.objective, begin, settings, scale=scale).after(minimum)
+        minimum = descend(stage.objective, minimum.state, settings, scale=scale).after(minimum)
         if minimum.status == Status.CALLBACK:
             break
-    assert minimum is not None
     return minimum

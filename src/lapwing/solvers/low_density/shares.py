@@ -2,19 +2,19 @@ r"""Test whether the unlabelled points have the class proportions of the labels.
 
 They do not if, for example, equal numbers of labels were drawn from classes in the ratio 90:10. The
 objective does not show this, as its minimum is near equal proportions for any true ones. But
-labelled and unlabelled points of a class have the same distribution, so that a machine fitted
+labelled and unlabelled points of a class have the same distribution, so that a classifier fitted
 without some labels ranks their points like the unlabelled points of their class. Let R be the
 fraction of the unlabelled points with smaller decision values. The mean of R over the unlabelled
 points is 1/2, so that
 
 .. math:: p \, E[R \mid +] + (1 - p) \, E[R \mid -] = \tfrac12
 
-for the true proportion p of the positive class and any machine (a rank form of label shift
+for the true proportion p of the positive class and any classifier (a rank form of label shift
 estimation, or quantification: M. Saerens, P. Latinne and C. Decaestecker, Neural Computation 14,
 21-41, 2002; Z. Lipton, Y.-X. Wang and A. Smola, ICML 2018). This gives a t-test of any p. Ranks
 need no threshold, which few labels would determine badly.
 
-The machine is a least-squares classifier with balanced class weights, which takes a few small
+It is a least-squares classifier with balanced class weights, which takes a few small
 systems. Support vector machines detected no more differences in the same draws.
 """
 
@@ -110,19 +110,19 @@ def contradiction(
     if least < (_REPORTED_LEAST if n_tests == 1 else _LEAST):
         return None
     used = np.flatnonzero(chosen >= 0)
-    machine = _Machine.on(objective, used)
-    if machine is None:
+    classifier = _LeastSquaresClassifier.on(objective, used)
+    if classifier is None:
         return None
     ranks = np.zeros(len(y))
     for fold in range(folds):
         held = np.flatnonzero(chosen == fold)
-        ranks[held] = objective.ranks(machine.fitted(chosen[used] != fold), held, mass)
+        ranks[held] = objective.ranks(classifier.fitted(chosen[used] != fold), held, mass)
     up, down = (
         _Ranks.of(ranks[rows], objective.weights[rows])
         for rows in (used[y[used] > 0], used[y[used] < 0])
     )
     labels = float(objective.weights @ (y > 0) / objective.weights.sum())
-    if up.mean <= down.mean:  # the machine does not separate the classes
+    if up.mean <= down.mean:  # the classifier does not separate the classes
         return None
     shares = np.linspace(0, 1, _STEPS + 1)
     squares = _deviation(shares, up, down) ** 2
@@ -161,7 +161,7 @@ def _folds(objective: LowDensityObjective) -> tuple[int, Array]:
     return n_folds, fold
 
 
-class _Machine(NamedTuple):
+class _LeastSquaresClassifier(NamedTuple):
     """Least-squares classifier on labelled points, from their inner products."""
 
     points: CenteredFeatures  # of the labelled points
@@ -170,8 +170,8 @@ class _Machine(NamedTuple):
     weights: Array
 
     @classmethod
-    def on(cls, objective: LowDensityObjective, used: Array) -> _Machine | None:
-        """Return the machine for some labels; None if all their points are equal."""
+    def on(cls, objective: LowDensityObjective, used: Array) -> _LeastSquaresClassifier | None:
+        """Return the classifier for some labels; None if all their points are equal."""
         points = objective.features.rows(objective.index[used])
         gram = _gram(points)
         if not np.trace(gram) > 0:
