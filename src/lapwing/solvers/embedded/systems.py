@@ -14,8 +14,9 @@ extra condition there (errata E7, E8). The primal systems need none, as the loss
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
@@ -59,6 +60,10 @@ class Fit(NamedTuple):
     coef: Array  # (m, c): alpha of a dense system, coordinates w with f = Z w of features
     intercept: Array  # (c,)
     graph_coef: Array  # (r, c): g = basis graph_coef
+
+    def plus(self, t: float, change: Fit) -> Fit:
+        """Add t times a change."""
+        return Fit(*(a + t * b for a, b in zip(self, change, strict=True)))
 
 
 class Move(NamedTuple):
@@ -227,11 +232,10 @@ class FeatureSystem:
     def n_points(self) -> int:
         return self.space.n_points
 
-    def _design(self) -> Iterator[tuple[slice, Array]]:
-        """Iterate over row blocks of B = [Z, -basis], with r = B theta + b."""
-        assert self.side.basis is not None
-        for rows, Z in self.space.blocks():
-            yield rows, np.hstack([np.asarray(Z, dtype=np.float64), -self.side.basis[rows]])
+    @cached_property
+    def _rows(self) -> Sums:
+        """Rows of Z, each computed from its point, as multipliers magnify rounding errors."""
+        return Sums.of(self.space, np.inf)
 
     def normal_matrix(self, q: Array) -> Array:
         """Compute the matrix of the normal equations of (w, z, b), without the graph side."""
@@ -266,18 +270,12 @@ class FeatureSystem:
 
     def residual(self, fit: Fit) -> Array:
         """Compute the residuals f + b - g on the points."""
-        values = np.empty((self.n_points, fit.coef.shape[1]))
-        theta = np.vstack([fit.coef, fit.graph_coef])
-        for rows, B in self._design():
-            values[rows] = B @ theta
-        return values + fit.intercept
+        values = np.concatenate([part for _, part in self._rows.values(fit.coef)])
+        return np.asarray(values + fit.intercept - self.side.values(fit.graph_coef))
 
     def represent(self, alpha: Array) -> Array:
         """Return the coefficients of f = K alpha."""
-        coef = np.zeros((self.space.n_coef, alpha.shape[1]))
-        for rows, Z in self.space.blocks():
-            coef += np.asarray(Z, dtype=np.float64).T @ alpha[rows]
-        return coef
+        return self._rows.adjoint(alpha)
 
     def norm(self, fit: Fit) -> Array:
         """Compute |f|^2 of each column."""
@@ -291,12 +289,10 @@ class FeatureSystem:
         solve_spd = spd_factor(H)
 
         def solve(load: Array, pull: Array, balance: Array | None = None) -> Move:
-            right = np.zeros((m + r + self.fit_intercept, pull.shape[1]))
-            right[m : m + r] = pull
-            for rows, B in self._design():
-                right[: B.shape[1]] += B.T @ load[rows]
+            right = np.vstack([self.represent(load), pull - self.side.adjoint(load)])
             if self.fit_intercept:
-                right[-1] += load.sum(axis=0) - (0.0 if balance is None else balance)
+                total = load.sum(axis=0) - (0.0 if balance is None else balance)
+                right = np.vstack([right, total])
             theta = solve_spd(right)
             intercept = theta[-1] if self.fit_intercept else np.zeros(theta.shape[1])
             fit = Fit(theta[:m], intercept, theta[m : m + r])

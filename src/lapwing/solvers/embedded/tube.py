@@ -70,8 +70,7 @@ TubeResult: TypeAlias = Result[TubeState, float]
 DEFAULTS = Settings[None](tol=1e-6, max_iter=200)
 
 
-@dataclass(frozen=True, eq=False)
-class _Iterate:
+class _Iterate(NamedTuple):
     """Iterate, or change of an iterate; arrays of the constraints are (2, n)."""
 
     fit: Fit
@@ -85,14 +84,8 @@ class _Iterate:
         return float((self.beta * self.slack).sum() + ((C - self.beta) * self.xi).sum())
 
     def plus(self, t: float, move: _Iterate) -> _Iterate:
-        return _Iterate(
-            Fit(*(a + t * b for a, b in zip(self.fit, move.fit, strict=True))),
-            self.alpha + t * move.alpha,
-            self.r + t * move.r,
-            self.xi + t * move.xi,
-            self.slack + t * move.slack,
-            self.beta + t * move.beta,
-        )
+        arrays = (a + t * b for a, b in zip(self[1:], move[1:], strict=True))
+        return _Iterate(self.fit.plus(t, move.fit), *arrays)
 
 
 def tube_regression(
@@ -192,12 +185,12 @@ def fit_tube(
             stalled += 1
         if level < gap:
             gap, best = level, point
-        reference = problem.reference(problem.energy(best.fit), _loss(problem, best), best.fit)
+        reference = problem.reference(problem.energy(best.fit), problem.loss(best.r), best.fit)
         relative = gap / reference
         if settings.on_iteration(no_state):
             status = Status.CALLBACK
         # With small complementarity, rounding errors in the other conditions dominate the gap.
-        elif relative <= tol and candidate(problem, best.fit, best.alpha).gap <= tol:
+        elif relative <= tol and problem.rate(best.fit, best.alpha).gap <= tol:
             status = Status.CONVERGED
         elif stalled >= _MAX_STALLED or relative <= _ROUNDING * tol:
             status = Status.PRECISION
@@ -208,13 +201,9 @@ def fit_tube(
     return Result(TubeState(move.fit, alpha), primal, relative, n_iter, status)
 
 
-def _loss(problem: Column, at: _Iterate) -> float:
-    return float(problem.C * np.maximum(np.abs(at.r) - problem.epsilon, 0).sum())
-
-
 def _finish(problem: Column, best: _Iterate, floor: float, tol: float) -> RatedMove:
     """Solve on the active set of the last iterate."""
-    rough = candidate(problem, best.fit, best.alpha)
+    rough = problem.rate(best.fit, best.alpha)
     largest = 1 / max(floor, float(np.finfo(np.float64).tiny))
     # Exact zeros of alpha matter only if alpha are the coefficients (support vectors).
     if problem.system.expands or rough.gap > tol:
@@ -337,6 +326,10 @@ class Column:
     C: float
     epsilon: float
 
+    def loss(self, r: Array) -> float:
+        """Compute the loss of residuals."""
+        return float(self.C * np.maximum(np.abs(r) - self.epsilon, 0).sum())
+
     def energy(self, fit: Fit) -> float:
         """Compute the objective without the loss."""
         return float(self.system.norm(fit)[0] / 2 + self.system.side.energy(fit.graph_coef)[0])
@@ -367,25 +360,25 @@ class Column:
             system.side.missing(fit.graph_coef, alpha),
         )
 
-    def measure(self, move: Move) -> tuple[float, float]:
-        """Compute the objective and the relative duality gap.
+    def rate(self, fit: Fit, alpha: Array) -> RatedMove:
+        """Compute the objective and the relative duality gap of a fit with its multipliers.
 
         For stationary (f, g, b, alpha) the duality gap is the sum over the points of
         C max(0, |r| - epsilon) + epsilon |alpha| + alpha r, each term >= 0. The violations of
         stationarity and of |alpha| <= C are added.
         """
-        r, alpha = move.residual[:, 0], move.alpha[:, 0]
-        cut = np.clip(alpha, -self.C, self.C)
-        loss = self.C * np.maximum(np.abs(r) - self.epsilon, 0)
-        gap = float((loss + self.epsilon * np.abs(cut) + cut * r).sum())
-        energy = self.energy(move.fit)
-        reference = self.reference(energy, float(loss.sum()), move.fit)
+        move = Move(fit, self.system.residual(fit), alpha)
+        r, cut = move.residual, np.clip(alpha, -self.C, self.C)
+        losses = self.C * np.maximum(np.abs(r) - self.epsilon, 0)
+        gap = float((losses + self.epsilon * np.abs(cut) + cut * r).sum())
+        energy, loss = self.energy(fit), float(losses.sum())
         leak = sum(
             float(np.abs(part * missing).sum())
-            for part, missing in zip(move.fit, self.missing(move.fit, move.alpha), strict=True)
+            for part, missing in zip(fit, self.missing(fit, alpha), strict=True)
         )
         outside = float(np.abs(alpha - cut).max()) / self.C
-        return energy + float(loss.sum()), (abs(gap) + leak) / reference + outside
+        relative = (abs(gap) + leak) / self.reference(energy, loss, fit) + outside
+        return RatedMove(move, energy + loss, relative)
 
 
 class RatedMove(NamedTuple):
@@ -459,15 +452,9 @@ def polished(
         size = np.abs(rough.move.alpha)
         alpha = np.where(size > _ZERO * min(C, float(size.max())), rough.move.alpha, 0.0)
         fit = rough.move.fit._replace(coef=problem.system.represent(alpha))
-        cut = candidate(problem, fit, alpha)
+        cut = problem.rate(fit, alpha)
         return cut if cut.gap <= max(tol, rough.gap) else rough
     return best
-
-
-def candidate(problem: Column, fit: Fit, alpha: Array) -> RatedMove:
-    """Return a fit with its multipliers, its objective and its gap."""
-    move = Move(fit, problem.system.residual(fit), alpha)
-    return RatedMove(move, *problem.measure(move))
 
 
 def _solve_at_edge(problem: Column, active: ActiveSet, start: Move, stiff: float) -> RatedMove:
@@ -486,9 +473,9 @@ def _solve_at_edge(problem: Column, active: ActiveSet, start: Move, stiff: float
         missing = problem.missing(fit, alpha)
         load = q * (problem.epsilon * active.edge - system.residual(fit))
         move = solve(load, missing.graph_coef, missing.intercept)
-        fit = Fit(*(a + b for a, b in zip(fit, move.fit, strict=True)))
+        fit = fit.plus(1.0, move.fit)
         alpha = alpha + move.alpha
-        found = candidate(problem, fit, alpha)
+        found = problem.rate(fit, alpha)
         if best is not None and not found.gap < best.gap / 2:
             break
         best = found

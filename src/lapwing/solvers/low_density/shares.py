@@ -14,8 +14,8 @@ estimation, or quantification: M. Saerens, P. Latinne and C. Decaestecker, Neura
 21-41, 2002; Z. Lipton, Y.-X. Wang and A. Smola, ICML 2018). This gives a t-test of any p. Ranks
 need no threshold, which few labels would determine badly.
 
-It is a least-squares classifier with balanced class weights, which takes a few small
-systems. Support vector machines detected no more differences in the same draws.
+The classifier is by least squares with balanced class weights, which takes a few small systems.
+Support vector machines detected no more differences in the same draws.
 """
 
 from __future__ import annotations
