@@ -109,6 +109,8 @@ def test_formula_of_the_hinge_equals_the_general_one() -> None:
     after = general.next_round(2 * slopes, left=1.0, before=1.0, stiffest=10.0)
     assert (after.penalty, after.loss) == (5 * 0.7, Hinge())
     np.testing.assert_array_equal(after.multipliers, 2 * slopes)
+    for left, stiffest in ((0.1, 10.0), (1.0, 0.7)):  # after a fast round, and at the limit
+        assert general.next_round(slopes, left, before=1.0, stiffest=stiffest).penalty == 0.7
 
 
 # --- roots ----------------------------------------------------------------------------------------
@@ -140,10 +142,12 @@ def test_roots_without_an_upper_end_and_at_the_ends() -> None:
 
     def cubic(x: Any) -> Any:
         seen.append(1)
-        return x**3 - np.array([1e-9, 1.0, 1e12, -1.0]), 3 * x**2
+        return x**3 - np.array([1e-9, 1.0, 1e12, -1.0, 0.0]), 3 * x**2
 
-    root = increasing_root(cubic, np.zeros(4), np.full(4, np.inf))
-    np.testing.assert_allclose(root, [1e-3, 1.0, 1e4, 0.0], rtol=1e-14)
+    # The last root, 0, has no relative accuracy.
+    ends = np.array([0.0, 0, 0, 0, -1]), np.array([np.inf] * 4 + [2])
+    root = increasing_root(cubic, *ends)
+    np.testing.assert_allclose(root, [1e-3, 1.0, 1e4, 0.0, 0.0], rtol=1e-14, atol=1e-14)
     assert len(seen) < 100
 
     def line(x: Any) -> Any:

@@ -9,18 +9,9 @@ import numpy as np
 import pytest
 
 from lapwing import LapSVC
-from lapwing.losses import (
-    Kind,
-    Loss,
-    Squared,
-)
+from lapwing.losses import Kind, Loss, Squared, UnlabeledLoss, as_unlabeled_loss, registry
 from lapwing.losses.registry import check_loss, check_unlabeled_loss
-from tests.helpers.outside import (
-    CauchyBump,
-    Logistic,
-    RoundedHinge,
-    SteepHinge,
-)
+from tests.helpers.outside import CauchyBump, Logistic, RoundedHinge, SteepHinge
 
 
 class Full(RoundedHinge):
@@ -145,9 +136,37 @@ def test_wrong_unlabelled_losses_are_refused() -> None:
             return 2 * super().curvature(f)
 
     with pytest.raises(ValueError, match=r"Flipped\(s=3.0\): derivative gives .* of value give"):
-        check_unlabeled_loss(Flipped())
+        as_unlabeled_loss(Flipped(), {})
     with pytest.raises(ValueError, match=r"Bent\(s=3.0\): curvature gives .* of derivative give"):
-        check_unlabeled_loss(Bent())
+        as_unlabeled_loss(Bent(), {})
+
+
+def test_jumps_beside_a_compared_score() -> None:
+    """Smooth losses may have jumps of the curvature, and unlabelled losses kinks."""
+    beside = float(registry._SCORES[np.argmin(np.abs(registry._SCORES - 0.5))]) + 5e-5
+
+    class Undeclared(RoundedHinge):
+        kind = Kind.SMOOTH
+
+    class Tent(UnlabeledLoss):
+        kind = Kind.KINKED
+
+        def value(self, f: Any) -> Any:
+            return np.abs(f - beside)
+
+        def derivative(self, f: Any) -> Any:
+            return np.sign(f - beside)
+
+        def curvature(self, f: Any) -> Any:
+            return 0 * f
+
+    class SmoothTent(Tent):
+        kind = Kind.SMOOTH
+
+    check_loss(Undeclared(1 - beside))
+    check_unlabeled_loss(Tent())
+    with pytest.raises(ValueError, match=r"derivative gives -1 at f = .* of value give -0\.5"):
+        check_unlabeled_loss(SmoothTent())
 
 
 def test_requires_a_declared_kind() -> None:

@@ -250,10 +250,8 @@ def increasing_root(function: Increasing, low: Array, high: Array) -> Array:
     x, before = low, np.full(low.shape, np.inf)
     # Relative to the bracket, as a root at 0 has no relative accuracy.
     size = np.where(np.isfinite(high), np.maximum(np.abs(low), np.abs(high)), 0.0)
-    for number in range(_MAX_STEPS):
+    for _ in range(_MAX_STEPS):
         value, slope = function(x)
-        if number == 0:
-            high = np.where(value >= 0, low, high)
         rising = value < 0
         low, high = np.where(rising, x, low), np.where(rising, high, x)
         step = np.divide(-value, slope, out=np.full_like(x, np.inf), where=slope > 0)
