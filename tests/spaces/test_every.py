@@ -13,7 +13,6 @@ import pytest
 from lapwing import _arrays
 from lapwing.kernels import Kernel
 from lapwing.spaces import mapped
-from lapwing.spaces.block_operator import Sums
 from lapwing.spaces.systems import FactoredSystem
 from tests.helpers.problems import GRAPHS, sweep
 from tests.helpers.spaces import MAKERS, Known, N, applied, penalty, point_weights, random
@@ -97,22 +96,22 @@ def test_design_parts_and_lift_give_the_design(known, monkeypatch):
 def test_sums_over_the_points_are_those_of_the_design(known, weight, monkeypatch):
     monkeypatch.setattr(mapped, "_PART_BYTES", 3 * 8 * N)
     monkeypatch.setattr(mapped, "_CACHED_BYTES", 0)
-    sums, Phi = Sums.of(known.space, weight), known.Phi
+    design, Phi = known.space.design().lifted(weight), known.Phi
     m = Phi.shape[1]
     if weight > 1:
-        assert sums.design.lift is None
+        assert design.lift is None
     u, w = random(N, C), random(m, C, seed=1)
-    np.testing.assert_allclose(sums.adjoint(u), Phi.T @ u, atol=1e-11)
+    np.testing.assert_allclose(design.adjoint(u), Phi.T @ u, atol=1e-11)
     found = np.zeros((N, C))
-    for rows, values in sums.values(w):
+    for rows, values in design.values(w):
         found[rows] = values
     np.testing.assert_allclose(found, Phi @ w, atol=1e-11)
     d, more = random(N, seed=2) ** 2, random(N, 2, seed=3)
     Z = np.hstack([Phi, more, np.ones((N, 1))])
     expected = Z.T @ (d[:, None] * Z) + np.diag(np.arange(m + 3) < m)
-    H = sums.normal_matrix(d, lambda rows: more[rows], 2, bias=True)
+    H = design.normal_matrix(d, lambda rows: more[rows], 2, bias=True)
     np.testing.assert_allclose(H, expected, atol=1e-10)
-    np.testing.assert_allclose(sums.normal_matrix(d, bias=False), expected[:m, :m], atol=1e-10)
+    np.testing.assert_allclose(design.normal_matrix(d, bias=False), expected[:m, :m], atol=1e-10)
 
 
 def test_blocks_put_together_are_the_design(known, monkeypatch):

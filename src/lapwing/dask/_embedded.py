@@ -33,8 +33,6 @@ from lapwing.kernels import Kernel
 from lapwing.objectives.embedded import EmbeddedObjective
 from lapwing.solvers.embedded.methods import EMBEDDED_METHODS
 from lapwing.solvers.embedded.systems import EmbeddedResult, FeatureSide, FeatureSystem
-from lapwing.spaces.block_operator import Sums
-from lapwing.spaces.functions import FittedFunction
 from lapwing.spaces.mapped import KernelFeatures, MappedSpace, landmark_map
 from lapwing.spaces.recipes import Landmarks
 
@@ -171,14 +169,10 @@ def _normal_block(
         return np.zeros((m + r + bias, m + r + bias))
     features = KernelFeatures(kernel, block, landmarks, lift, max_cached=0)  # used for one sum
     weights = np.full(len(block), float(C))
-    sums = Sums.of(MappedSpace(features, lift, _no_function), C * len(block))
-    H = sums.normal_matrix(weights, lambda rows: -basis[rows], r, bias=bias)
+    design = features.design().lifted(C * len(block))
+    H = design.normal_matrix(weights, lambda rows: -basis[rows], r, bias=bias)
     H.flat[: m * (len(H) + 1) : len(H) + 1] -= 1
     return H
-
-
-def _no_function(coef: Array, intercept: Array) -> FittedFunction:
-    raise NotImplementedError
 
 
 def _count_classes(values: Array, n_classes: int) -> Array:

@@ -17,7 +17,7 @@ import scipy.linalg as sla
 from lapwing._arrays import Array
 from lapwing.linalg import Solve, column_dot, spd_factor
 from lapwing.spaces.base import Space
-from lapwing.spaces.block_operator import Sums
+from lapwing.spaces.block_operator import Design
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +27,7 @@ class FunctionRegression:
     space: Space
     C: float
     fit_intercept: bool
-    sums: Sums
+    design: Design
     solve: Solve
 
     @classmethod
@@ -36,16 +36,16 @@ class FunctionRegression:
     ) -> FunctionRegression:
         """Factor the normal equations; their matrix takes a pass over the points unless given."""
         n = space.n_points
-        sums = Sums.of(space, C * n)
+        design = space.design().lifted(C * n)
         if matrix is None:
-            matrix = sums.normal_matrix(np.full(n, C), bias=fit_intercept)
-        return cls(space, C, fit_intercept, sums, spd_factor(matrix))
+            matrix = design.normal_matrix(np.full(n, C), bias=fit_intercept)
+        return cls(space, C, fit_intercept, design, spd_factor(matrix))
 
     def regress(self, g: Array) -> tuple[Array, Array]:
         """Solve min 1/2 |w|^2 + C/2 |Z w + b - g|^2 for coefficients w and bias b."""
         m = self.space.n_coef
         right = np.zeros((m + self.fit_intercept, g.shape[1]))
-        right[:m] = self.sums.adjoint(g)
+        right[:m] = self.design.adjoint(g)
         if self.fit_intercept:
             right[m] = g.sum(axis=0)
         theta = self.solve(self.C * right)
@@ -55,14 +55,14 @@ class FunctionRegression:
         """Compute P^-1 g = C (g - f), where f is the regression of g."""
         w, b = self.regress(g)
         image = np.empty_like(g)
-        for rows, values in self.sums.values(w):
+        for rows, values in self.design.values(w):
             image[rows] = self.C * (g[rows] - values - b)
         return image
 
     def squares(self, g: Array, w: Array, b: Array) -> Array:
         """Sum the squared residuals of a regression for each column."""
         total = np.zeros(g.shape[1])
-        for rows, values in self.sums.values(w):
+        for rows, values in self.design.values(w):
             residual = g[rows] - values - b
             total += column_dot(residual, residual)
         return total

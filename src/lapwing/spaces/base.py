@@ -30,6 +30,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, Protocol, Self, TypeAlias, runtime_checkable
 
 from lapwing._arrays import Array
+from lapwing.spaces.block_operator import Design
 from lapwing.spaces.functions import FittedFunction
 
 Smoothness: TypeAlias = Callable[[Any], Any]
@@ -46,22 +47,6 @@ class Coefficients(NamedTuple):
 
 Quadratic: TypeAlias = Callable[[Array], Coefficients]
 """u (n, c) -> argmin 1/2 [f'(D + gamma_I L)f + gamma_A |h|^2] - u'f with f = h + b."""
-
-
-class Design(NamedTuple):
-    """Design Phi = P A with P in row blocks, so that sums over points need P only.
-
-    The Gram matrix of P costs a third of that of P A computed from its rows. But if A is large,
-    small directions of P'P are lost to rounding, and P A must be computed row by row.
-    """
-
-    parts: Callable[[], Iterator[tuple[slice, Any]]]
-    """() -> (rows, data from which these rows of P are computed), for all points in order."""
-    rows_of: Callable[[Any], Array]
-    """Function from rows to dense rows of P (b, width); threads may share the calls."""
-    width: int
-    lift: Array | None = None  # A (width, m); None: the identity
-    rounding: float = 0.0  # approximate rounding of A'(P'DP)A for weights that sum to one
 
 
 class QuadraticSystem(Protocol):
@@ -101,7 +86,7 @@ class Space(Protocol):
         """Iterate over dense row blocks of Phi, one in memory at a time."""
 
     def design(self) -> Design:
-        """Return Phi in the form for sums over points."""
+        """Return Phi for sums over points."""
 
     def stored(self) -> Self:
         """Store features that are computed in blocks in memory, for many passes."""

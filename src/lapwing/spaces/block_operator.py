@@ -16,7 +16,6 @@ from lapwing._arrays import DISK_BLOCK_BYTES, Array, Matrix, as_dense, is_sparse
 from lapwing._host.memory import require_memory
 from lapwing._rows import Rows, blocks_of
 from lapwing.linalg import summed
-from lapwing.spaces.base import Design, Space
 
 # Limit of the rounding error of a sum of kernel values, relative to the identity that is added to
 # it. Above it the rows are lifted first, as small directions would be lost.
@@ -112,6 +111,104 @@ class RowFeatures(BlockOperator):
         return found
 
 
+@dataclass(frozen=True, eq=False)
+class Design:
+    """Design Phi = P A with P in row blocks, so that sums over points need P only.
+
+    The Gram matrix of P costs a third of that of P A computed from its rows. But if A is large,
+    small directions of P'P are lost to rounding, and P A must be computed row by row (`lifted`).
+
+    Attributes
+    ----------
+    parts : callable () -> iterator of (rows, data from which these rows of P are computed)
+        All points in order.
+    rows_of : callable
+        Function from such data to dense rows of P (b, width); threads may share the calls.
+    width : int
+    lift : ndarray of shape (width, m) or None
+        A; None is the identity.
+    rounding : float, default=0.0
+        Approximate rounding error of A'(P'DP)A for weights that sum to one.
+    """
+
+    parts: Callable[[], Iterator[tuple[slice, Any]]]
+    rows_of: Callable[[Any], Array]
+    width: int
+    lift: Array | None = None
+    rounding: float = 0.0
+
+    @property
+    def n_coef(self) -> int:
+        return self.width if self.lift is None else int(self.lift.shape[1])
+
+    def lifted(self, weight: float = np.inf) -> Design:
+        """Compute P A row by row if sums of weights `weight` would be rounded too much."""
+        lift, rows_of = self.lift, self.rows_of
+        if lift is None or self.rounding * weight <= _ROUNDING:
+            return self
+
+        def lifted_rows(made_of: Any) -> Array:
+            rows = rows_of(made_of)
+            return np.asarray(rows @ lift.astype(rows.dtype, copy=False))
+
+        return Design(self.parts, lifted_rows, self.n_coef)
+
+    def normal_matrix(
+        self,
+        weights: Array,
+        beside: Callable[[slice], Array] | None = None,
+        n_beside: int = 0,
+        *,
+        bias: bool,
+    ) -> Array:
+        """Compute Z'DZ for Z = [Phi, further columns, ones], plus the identity for Phi.
+
+        Parameters
+        ----------
+        weights : ndarray of shape (n,)
+            Diagonal of D, >= 0.
+        beside : callable, optional
+            rows -> further columns (b, n_beside) of Z.
+        n_beside : int
+        bias : bool
+            Whether Z includes the ones.
+        """
+        root, m, width = np.sqrt(weights), self.n_coef, self.width
+        size = width + n_beside + bias
+
+        def gram(part: tuple[slice, object]) -> Array:
+            rows, made_of = part
+            B = np.empty((rows.stop - rows.start, size))
+            B[:, :width] = self.rows_of(made_of)
+            if beside is not None:
+                B[:, width : width + n_beside] = beside(rows)
+            B[:, width + n_beside :] = 1
+            B *= root[rows, None]
+            return np.asarray(B.T @ B)  # BLAS does half of the work (syrk)
+
+        H = summed(self.parts(), gram, (size, size))
+        if self.lift is not None:
+            H = _lifted(H, self.lift)
+        H.flat[: m * (len(H) + 1) : len(H) + 1] += 1
+        return H
+
+    def adjoint(self, u: Array) -> Array:
+        """Compute Phi'u (m, c) for values u (n, c), in float64."""
+
+        def product(part: tuple[slice, object]) -> Array:
+            rows, made_of = part
+            return np.asarray(_float64(self.rows_of(made_of)).T @ u[rows])
+
+        found = summed(self.parts(), product, (self.width, u.shape[1]))
+        return found if self.lift is None else np.asarray(self.lift.T @ found)
+
+    def values(self, w: Array) -> Iterator[tuple[slice, Array]]:
+        """Iterate over row blocks of Phi w for coefficients w (m, c), in float64."""
+        right = w if self.lift is None else self.lift @ w
+        for rows, made_of in self.parts():
+            yield rows, _float64(self.rows_of(made_of)) @ right
+
+
 class DesignSpace:
     """Base of spaces with a design Phi (n, m) for products: an array, sparse or an operator."""
 
@@ -147,83 +244,6 @@ class DesignSpace:
     def design(self) -> Design:
         # A is the identity, as the blocks need no further product.
         return Design(self.blocks, np.asarray, self.n_coef)
-
-
-@dataclass(frozen=True, eq=False)
-class Sums:
-    """Design of a space, as P A or lifted, for sums over its rows."""
-
-    design: Design
-    n_coef: int
-
-    @classmethod
-    def of(cls, space: Space, weight: float) -> Sums:
-        """Choose the form for a sum of weights `weight`, by the rounding errors of lifted sums."""
-        design = space.design()
-        lift = design.lift
-        if lift is None or design.rounding * weight <= _ROUNDING:
-            return cls(design, space.n_coef)
-        made, right = design.rows_of, lift.astype(space.dtype, copy=False)
-        lifted = Design(design.parts, lambda part: made(part) @ right, space.n_coef)
-        return cls(lifted, space.n_coef)
-
-    def normal_matrix(
-        self,
-        weights: Array,
-        beside: Callable[[slice], Array] | None = None,
-        n_beside: int = 0,
-        *,
-        bias: bool,
-    ) -> Array:
-        """Compute Z'DZ for Z = [Phi, further columns, ones], plus the identity for Phi.
-
-        Parameters
-        ----------
-        weights : ndarray of shape (n,)
-            Diagonal of D, >= 0.
-        beside : callable, optional
-            rows -> further columns (b, n_beside) of Z.
-        n_beside : int
-        bias : bool
-            Whether Z includes the ones.
-        """
-        design, root, m = self.design, np.sqrt(weights), self.n_coef
-        width = design.width
-        size = width + n_beside + bias
-
-        def gram(part: tuple[slice, object]) -> Array:
-            rows, made_of = part
-            B = np.empty((rows.stop - rows.start, size))
-            B[:, :width] = design.rows_of(made_of)
-            if beside is not None:
-                B[:, width : width + n_beside] = beside(rows)
-            B[:, width + n_beside :] = 1
-            B *= root[rows, None]
-            return np.asarray(B.T @ B)  # BLAS does half of the work (syrk)
-
-        H = summed(design.parts(), gram, (size, size))
-        if design.lift is not None:
-            H = _lifted(H, design.lift)
-        H.flat[: m * (len(H) + 1) : len(H) + 1] += 1
-        return H
-
-    def adjoint(self, u: Array) -> Array:
-        """Compute Phi'u (m, c) for values u (n, c), in float64."""
-        design = self.design
-
-        def product(part: tuple[slice, object]) -> Array:
-            rows, made_of = part
-            return np.asarray(_float64(design.rows_of(made_of)).T @ u[rows])
-
-        found = summed(design.parts(), product, (design.width, u.shape[1]))
-        return found if design.lift is None else np.asarray(design.lift.T @ found)
-
-    def values(self, w: Array) -> Iterator[tuple[slice, Array]]:
-        """Iterate over row blocks of Phi w for coefficients w (m, c), in float64."""
-        design = self.design
-        right = w if design.lift is None else design.lift @ w
-        for rows, made_of in design.parts():
-            yield rows, _float64(design.rows_of(made_of)) @ right
 
 
 def _float64(block: Array) -> Array:

@@ -31,8 +31,8 @@ from lapwing._host.memory import require_memory
 from lapwing._rows import PointData, blocks_of, rows_of
 from lapwing.kernels import Kernel
 from lapwing.linalg import CholeskyFactor, pivoted_cholesky
-from lapwing.spaces.base import CoordinateSpace, Design, QuadraticSystem, Restriction, Smoothness
-from lapwing.spaces.block_operator import BlockOperator
+from lapwing.spaces.base import CoordinateSpace, QuadraticSystem, Restriction, Smoothness
+from lapwing.spaces.block_operator import BlockOperator, Design
 from lapwing.spaces.functions import FittedFunction, KernelExpansion, LinearFunction
 from lapwing.spaces.systems import Coordinates, Lift
 

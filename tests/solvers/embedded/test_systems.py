@@ -28,7 +28,6 @@ from lapwing.solvers.embedded.systems import (
     FeatureSystem,
 )
 from lapwing.solvers.embedded.tube import fit_tube, tube_regression
-from lapwing.spaces.block_operator import Sums
 from lapwing.spaces.linear import LinearSpace
 from lapwing.spaces.mapped import landmark_map
 from tests.helpers.embedded import least_squares
@@ -202,7 +201,7 @@ def test_sums_of_kernel_values_are_lifted_where_they_keep_the_digits(
     basis = np.linalg.qr(rng.standard_normal((60, 4)))[0]
     side = spectral_side(basis, np.ones(4), np.arange(3), np.ones(3), np.ones((3, 1)))
     q = rng.uniform(0.5, 1.5, 60) * 1e3
-    assert (Sums.of(space, float(q.sum())).design.lift is None) == near
+    assert (space.design().lifted(float(q.sum())).lift is None) == near
     Z = space.psi.array  # not before: features that are held are summed as they are
     B = np.hstack([Z, -basis, np.ones((60, int(bias)))])
     expected = B.T @ (q[:, None] * B) + np.diag(np.arange(len(B.T)) < Z.shape[1])

@@ -29,7 +29,7 @@ from lapwing.solvers.base import Result, Settings, Status, checked_status, no_st
 from lapwing.solvers.conjugate_gradient import conjugate_gradient
 from lapwing.solvers.ridge import FunctionRegression
 from lapwing.spaces.base import Space
-from lapwing.spaces.block_operator import Sums
+from lapwing.spaces.block_operator import Design
 
 
 class EmbeddedState(NamedTuple):
@@ -233,16 +233,16 @@ class FeatureSystem:
         return self.space.n_points
 
     @cached_property
-    def _rows(self) -> Sums:
+    def _rows(self) -> Design:
         """Rows of Z, each computed from its point, as multipliers magnify rounding errors."""
-        return Sums.of(self.space, np.inf)
+        return self.space.design().lifted()
 
     def normal_matrix(self, q: Array) -> Array:
         """Compute the matrix of the normal equations of (w, z, b), without the graph side."""
         r, basis = len(self.side.curvature), self.side.basis
         assert basis is not None
-        sums = Sums.of(self.space, float(q.sum()))
-        return sums.normal_matrix(q, lambda rows: -basis[rows], r, bias=self.fit_intercept)
+        design = self.space.design().lifted(float(q.sum()))
+        return design.normal_matrix(q, lambda rows: -basis[rows], r, bias=self.fit_intercept)
 
     @np.errstate(over="ignore", invalid="ignore", divide="ignore")
     def eliminate(self, C: float, H: Array | None = None) -> FeatureSide:
