@@ -16,6 +16,8 @@ from lapwing._arrays import as_dense, is_sparse
 from lapwing._report.text import NAME_LENGTH, clean, finite_or_none, label_key
 from lapwing._tables.predictions import Predictions
 from lapwing._tables.tables import Table
+from lapwing.plotting.calibration import observed_frequencies
+from lapwing.plotting.intervals import within
 
 CLASSES_SHOWN = 40
 _CONFUSIONS = 12  # largest number of listed pairs
@@ -305,17 +307,12 @@ def _calibration(
     n_groups = min(_GROUPS, len(probability) // _GROUP)
     if n_groups < 2:
         return []
-    groups = np.array_split(np.argsort(probability, kind="stable"), n_groups)
-    sizes, n_right = [len(rows) for rows in groups], [int(right[rows].sum()) for rows in groups]
-    pairs = zip(n_right, sizes, strict=True)
-    ends = np.array([binomtest(k, n).proportion_ci(0.9) for k, n in pairs])
-    return records(
-        probability=[float(probability[rows].mean()) for rows in groups],
-        accuracy=np.divide(n_right, sizes),
-        low=ends[:, 0],
-        high=ends[:, 1],
-        n_labels=sizes,
-    )
+    group = np.empty(len(probability), dtype=np.intp)
+    for k, rows in enumerate(np.array_split(np.argsort(probability, kind="stable"), n_groups)):
+        group[rows] = k
+    names = ("probability", "accuracy", "n_labels", "low", "high")
+    found = observed_frequencies(probability, right, group, 0.9, "exact")
+    return records(**dict(zip(names, found, strict=True)))
 
 
 def even_sample(n: int, most: int) -> NDArray[np.intp]:
@@ -489,8 +486,7 @@ class NumberRows:
         result["intervals"], result["coverage"] = [], None
         if self.interval is not None:
             low, high = self.interval[known].T
-            true = self.truth[known]
-            result["coverage"] = float(np.mean((low <= true) & (true <= high)))
+            result["coverage"] = float(within(low, high, self.truth[known]).mean())
             result["intervals"] = self.interval[drawn].tolist()
         worst = known[np.argsort(-np.abs(self.truth - self.predicted)[known], kind="stable")]
         result["rows"] = self._describe(worst[:8])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _STRATEGIES = ("uniform", "quantile")
+_BIN: Any = {"color": PALETTE[0], "linestyle": "none", "marker": "o", "zorder": 3}
+_COUNT: Any = {"textcoords": "offset points", "va": "center", "fontsize": 8}
 _ROUNDING = 1e-6  # float32 probabilities may be as far beyond 0 and 1
 
 
@@ -245,26 +247,13 @@ class CalibrationDisplay(LegendDisplay):
             raise ValueError("y_proba must hold probabilities, numbers from 0 to 1 and no NaN.")
         given, occurred, subject, outcome = _events(proba[known], codes[known], names)
         bins = _bins(np.clip(given, 0.0, 1.0), n_bins, strategy)
-        counts = np.bincount(bins)
-        filled = counts > 0
-        prob_pred = np.bincount(bins, given)[filled] / counts[filled]
-        hits, counts = np.bincount(bins, occurred)[filled], counts[filled]
-        lower, upper = np.transpose(
-            [
-                binomtest(int(k), int(n)).proportion_ci(confidence, "wilson")
-                for k, n in zip(hits, counts, strict=True)
-            ]
-        )
-        distance = np.abs(hits / counts - prob_pred)
+        found = observed_frequencies(given, occurred, bins, confidence, "wilson")
+        distance = np.abs(found.prob_true - found.prob_pred)
         display = cls(
-            prob_pred=prob_pred,
-            prob_true=hits / counts,
-            counts=counts,
-            lower=lower,
-            upper=upper,
+            **found._asdict(),
             subject=subject,
             outcome=outcome,
-            expected_calibration_error=float(counts @ distance / counts.sum()),
+            expected_calibration_error=float(found.counts @ distance / found.counts.sum()),
         )
         return display.plot(ax, title=title, legend=legend)
 
@@ -277,32 +266,58 @@ class CalibrationDisplay(LegendDisplay):
             self.prob_pred, self.lower, self.upper, colors=PALETTE[0], linewidth=1.6, zorder=2,
             label="interval",
         )  # fmt: skip
+        distance = f"bins (mean distance {self.expected_calibration_error:.1%})"
         (self.points_,) = axes.plot(
-            self.prob_pred,
-            self.prob_true,
-            color=PALETTE[0],
-            markeredgecolor=ink,
-            linestyle="none",
-            marker="o",
-            label=f"bins (mean distance {self.expected_calibration_error:.1%})",
-            zorder=3,
+            self.prob_pred, self.prob_true, markeredgecolor=ink, label=distance, **_BIN
         )
-        # Beside the interval, away from the diagonal.
-        self.texts_ = [
-            axes.annotate(
-                f"{n:,} {'row' if n == 1 else 'rows'}",
-                (x, y),
-                (7 if y <= x else -7, 0),
-                textcoords="offset points",
-                ha="left" if y <= x else "right",
-                va="center",
-                fontsize=8,
-                color=ink,
+        bins = zip(self.prob_pred, self.prob_true, self.counts.tolist(), strict=True)
+        self.texts_ = []
+        for x, y, n in bins:
+            # Beside the interval, away from the diagonal.
+            side, shift = ("left", 7) if y <= x else ("right", -7)
+            words = f"{n:,} {'row' if n == 1 else 'rows'}"
+            self.texts_.append(
+                axes.annotate(words, (x, y), (shift, 0), ha=side, color=ink, **_COUNT)
             )
-            for x, y, n in zip(self.prob_pred, self.prob_true, self.counts.tolist(), strict=True)
-        ]
         axes.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
         label_axes(axes, f"Probability of {self.subject}", f"Share that {self.outcome}", title)
+
+
+class Frequencies(NamedTuple):
+    """Probabilities and observed frequencies in bins, see `CalibrationDisplay`."""
+
+    prob_pred: NDArray[Any]
+    prob_true: NDArray[Any]
+    counts: NDArray[Any]
+    lower: NDArray[Any]
+    upper: NDArray[Any]
+
+
+def observed_frequencies(
+    probability: NDArray[Any],
+    occurred: NDArray[np.bool_],
+    bins: NDArray[np.intp],
+    confidence: float,
+    method: Literal["exact", "wilson"],
+) -> Frequencies:
+    """Compare probabilities of events with their frequencies in each bin that is not empty.
+
+    Parameters
+    ----------
+    probability : ndarray of shape (n,)
+    occurred : ndarray of bool of shape (n,)
+    bins : ndarray of int of shape (n,)
+        The bin of each event.
+    confidence, method
+        Of the intervals, see `scipy.stats.binomtest`.
+    """
+    counts = np.bincount(bins)
+    filled = counts > 0
+    total, hits = (np.bincount(bins, values)[filled] for values in (probability, occurred))
+    counts = counts[filled]
+    pairs = zip(hits.astype(int), counts, strict=True)
+    ends = np.array([binomtest(k, n).proportion_ci(confidence, method) for k, n in pairs])
+    return Frequencies(total / counts, hits / counts, counts, *ends.T)
 
 
 def _check_options(n_bins: object, strategy: str, confidence: float) -> None:

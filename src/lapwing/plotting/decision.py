@@ -16,7 +16,8 @@ from lapwing._parameters import parameters
 from lapwing._rows import PointsLike
 from lapwing.classes.decoding import as_columns, n_columns, of_each_class
 from lapwing.plotting.drawing import (
-    PALE,
+    UNLABELED,
+    WRONG,
     LegendDisplay,
     add_legend,
     codes_of,
@@ -36,6 +37,9 @@ from lapwing.plotting.drawing import (
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+_GROUND: Any = {"origin": "lower", "aspect": "auto", "interpolation": "bilinear", "zorder": 0}
+_BOUNDARY: Any = {"levels": [0.0], "linewidths": 1.6, "zorder": 2}
 
 
 @parameters
@@ -179,16 +183,7 @@ class DecisionMapDisplay(LegendDisplay):
     def _draw(self, axes: Axes, title: str | None) -> None:
         self._draw_background(axes)
         hidden = self.codes < 0
-        self.unlabeled_ = scatter(
-            axes,
-            self.points[hidden],
-            s=11,
-            color=PALE,
-            alpha=0.55,
-            linewidths=0,
-            label="unlabelled",
-            zorder=3,
-        )
+        self.unlabeled_ = scatter(axes, self.points[hidden], label="unlabelled", **UNLABELED)
         self.labeled_ = [
             scatter_labeled(axes, self.points[self.codes == k], k, f"labelled {c}")
             for k, c in enumerate(self.classes)
@@ -209,23 +204,15 @@ class DecisionMapDisplay(LegendDisplay):
         palette = np.array([colors.to_rgb(color_of(k)) for k in range(n_classes)])
         paper = np.array(paper_of(axes, inside=True))
         mix = (0.06 + 0.5 * strength)[..., None]
-        self.image_ = axes.imshow(
-            paper + mix * (palette[ahead.argmax(axis=-1)] - paper),
-            extent=(self.xx0[0], self.xx0[-1], self.xx1[0], self.xx1[-1]),
-            origin="lower",
-            aspect="auto",
-            interpolation="bilinear",
-            zorder=0,
-        )
+        ground = paper + mix * (palette[ahead.argmax(axis=-1)] - paper)
+        extent = (self.xx0[0], self.xx0[-1], self.xx1[0], self.xx1[-1])
+        self.image_ = axes.imshow(ground, extent=extent, **_GROUND)
         levels = [ahead[..., k] for k in range(n_columns(n_classes))]
         self.boundaries_ = [
-            axes.contour(
-                self.xx0, self.xx1, level, levels=[0.0], colors=ink_of(axes), linewidths=1.6,
-                zorder=2,
-            )
+            axes.contour(self.xx0, self.xx1, level, colors=ink_of(axes), **_BOUNDARY)
             for level in levels
             if level.min() < 0 < level.max()
-        ]  # fmt: skip
+        ]
 
 
 def decision_map(
@@ -378,15 +365,7 @@ def scatter_predictions(
     for c in order:
         if (guess == c).any():
             write_class(axes, points[guess == c], points[known], str(c))
-    scatter(
-        axes,
-        points[wrong],
-        s=38,
-        facecolors="none",
-        edgecolors=ink_of(axes),
-        linewidths=0.7,
-        zorder=4,
-    )
+    scatter(axes, points[wrong], edgecolors=ink_of(axes), **WRONG)
     finish(axes, title)
     if legend:
         explain_signs(axes, bool(known.any()), bool(wrong.any()), confidence is not None)

@@ -43,6 +43,14 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p")
 # Text and lines on light and dark backgrounds; PALE is visible on both.
 _INK, _CHALK = "#22252b", "#e9ebee"
 PALE = "#767d8a"
+# Looks of the signs; the higher zorder is on top.
+UNLABELED = {"s": 11, "color": PALE, "alpha": 0.55, "linewidths": 0, "zorder": 3}
+PREDICTED = {"s": 16, "linewidths": 0, "zorder": 3}
+WRONG = {"s": 38, "facecolors": "none", "linewidths": 0.7, "zorder": 4}
+_LABELED = {"s": 110, "linewidths": 1.4, "zorder": 5}
+_STAR = {"s": 230, "marker": "*", "linewidths": 1.1, "zorder": 6}
+_NAME: Any = {"ha": "center", "va": "center", "fontsize": 15, "fontweight": "bold", "zorder": 7}
+_LEGEND = {"frameon": False, "fontsize": 9, "handletextpad": 0.3, "columnspacing": 1.4}
 
 _LONGEST = 34
 _FITTED = 20_000  # rows; enough for two principal components without a copy of X
@@ -168,24 +176,10 @@ def scatter_class(
 ) -> None:
     """Draw the points of a class: dots of strength `sure` in [0, 1], labelled points as stars."""
     colors = require("matplotlib.colors", extra="plot", purpose="lapwing.plotting")
-    scatter(
-        axes,
-        points[unlabeled],
-        s=10 + 14 * sure[unlabeled],
-        c=colors.to_rgba_array(color, 0.18 + 0.72 * sure[unlabeled]),
-        linewidths=0,
-        zorder=3,
-    )
-    scatter(
-        axes,
-        points[labeled],
-        s=230,
-        marker="*",
-        color=color,
-        edgecolors=ink_of(axes),
-        linewidths=1.1,
-        zorder=6,
-    )
+    sure = sure[unlabeled]
+    paint = colors.to_rgba_array(color, 0.18 + 0.72 * sure)
+    scatter(axes, points[unlabeled], **PREDICTED | {"s": 10 + 14 * sure, "c": paint})
+    scatter(axes, points[labeled], color=color, edgecolors=ink_of(axes), **_STAR)
 
 
 def write_class(axes: Axes, points: NDArray[Any], stars: NDArray[Any], name: str) -> None:
@@ -199,25 +193,13 @@ def write_class(axes: Axes, points: NDArray[Any], stars: NDArray[Any], name: str
         far = np.where(crowded & ~crowded.all(), np.inf, far)
     x, y = points[np.argmin(far)]
     halo = effects.withStroke(linewidth=3.5, foreground=paper_of(axes, inside=True))
-    axes.text(
-        x, y, name, ha="center", va="center", fontsize=15, fontweight="bold",
-        color=ink_of(axes), path_effects=[halo], zorder=7,
-    )  # fmt: skip
+    axes.text(x, y, name, color=ink_of(axes), path_effects=[halo], **_NAME)
 
 
 def scatter_labeled(axes: Axes, points: NDArray[Any], k: int, label: str) -> PathCollection:
     """Draw the labelled points of class k, with an entry in the legend."""
-    return scatter(
-        axes,
-        points,
-        s=110,
-        color=color_of(k),
-        marker=MARKERS[k % len(MARKERS)],
-        edgecolors=ink_of(axes),
-        linewidths=1.4,
-        label=label,
-        zorder=5,
-    )
+    look = {"color": color_of(k), "marker": MARKERS[k % len(MARKERS)], "edgecolors": ink_of(axes)}
+    return scatter(axes, points, label=label, **look, **_LABELED)
 
 
 def column_names(X: PointsLike) -> tuple[str, ...]:
@@ -288,28 +270,21 @@ def add_legend(axes: Axes, handles: object = None, *, beside: str = "picture") -
         loc="lower right" if above else "upper center",
         bbox_to_anchor=(1.0, 1.0) if above else below,
         ncols=1 if above else 4,
-        frameon=False,
-        fontsize=9,
-        handletextpad=0.3,
-        columnspacing=1.4,
         labelcolor=ink_of(axes, inside=False),
+        **_LEGEND,
     )
 
 
 def explain_signs(axes: Axes, stars: bool, rings: bool, fading: bool) -> None:
     """Add a legend of the kinds of signs drawn."""
     lines = require("matplotlib.lines", extra="plot", purpose="lapwing.plotting")
-    ink = ink_of(axes, inside=False)
-
+    dot = {"color": PALE, "markeredgewidth": 0}
+    edge = {"color": "none", "markeredgecolor": ink_of(axes, inside=False)}
     signs = (
-        (True, "predicted class, by colour", {"color": PALE, "markeredgewidth": 0}),
-        (fading, "fainter: less certain", {"color": PALE, "alpha": 0.35, "markeredgewidth": 0}),
-        (
-            stars,
-            "label given",
-            {"marker": "*", "color": "none", "markeredgecolor": ink, "markersize": 12},
-        ),
-        (rings, "wrong", {"markerfacecolor": "none", "markeredgecolor": ink, "markersize": 8}),
+        (True, "predicted class, by colour", dot),
+        (fading, "fainter: less certain", {**dot, "alpha": 0.35}),
+        (stars, "label given", {**edge, "marker": "*", "markersize": 12}),
+        (rings, "wrong", {**edge, "markersize": 8}),
     )
     handles = [
         lines.Line2D([], [], label=text, **{"linestyle": "none", "marker": "o", **style})

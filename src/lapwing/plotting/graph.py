@@ -19,6 +19,7 @@ from lapwing._parameters import parameters
 from lapwing._rows import PointsLike
 from lapwing.plotting.drawing import (
     PALE,
+    PREDICTED,
     LegendDisplay,
     add_legend,
     color_of,
@@ -187,15 +188,9 @@ class GraphDisplay(LegendDisplay):
         axes.add_collection(self.edges_)
         free = ~self.labeled
         named = len(self.classes) > 0
-        self.unlabeled_ = scatter(
-            axes,
-            self.layout[free],
-            s=16,
-            c=[color_of(k) for k in self.codes[free]],
-            linewidths=0,
-            label="unlabelled, in the colour of the answer" if named else "unlabelled",
-            zorder=3,
-        )
+        paint = [color_of(k) for k in self.codes[free]]
+        words = "unlabelled, in the colour of the answer" if named else "unlabelled"
+        self.unlabeled_ = scatter(axes, self.layout[free], c=paint, label=words, **PREDICTED)
         signs = [f"labelled {c}" for c in self.classes] if named else ["labelled"]
         known = [self.layout[self.labeled & (self.codes == k)] for k in range(len(signs))]
         self.labeled_ = [

@@ -219,13 +219,13 @@ class PredictionIntervalDisplay(LegendDisplay):
         if coverage is not None and not (is_number(coverage) and 0 < coverage < 1):
             raise ValueError(f"coverage={coverage!r} must be a number between 0 and 1, or None.")
         known = ~np.isnan(true)
-        within = _within(ends[known, 0], ends[known, 1], true[known])
+        inside = within(ends[known, 0], ends[known, 1], true[known])
         display = cls(
             y_pred=pred,
             lower=ends[:, 0],
             upper=ends[:, 1],
             y_true=true,
-            held=float(within.mean()) if len(within) else float("nan"),
+            held=float(inside.mean()) if len(inside) else float("nan"),
             x=across,
             coverage=coverage,
         )
@@ -233,8 +233,8 @@ class PredictionIntervalDisplay(LegendDisplay):
 
     def _draw(self, axes: Axes, title: str | None) -> None:
         x = self.y_pred if self.x is None else self.x
-        order, within = np.argsort(x, kind="stable"), _within(self.lower, self.upper, self.y_true)
-        missed = ~within & ~np.isnan(self.y_true)
+        order, inside = np.argsort(x, kind="stable"), within(self.lower, self.upper, self.y_true)
+        missed = ~inside & ~np.isnan(self.y_true)
         asked = "interval" if self.coverage is None else f"{self.coverage:.0%} interval"
         self.intervals_ = axes.vlines(
             x, self.lower, self.upper, colors=PALE, linewidth=1.2, alpha=0.5, zorder=1, label=asked
@@ -245,7 +245,7 @@ class PredictionIntervalDisplay(LegendDisplay):
         )  # fmt: skip
         sign: dict[str, Any] = {"linestyle": "none", "marker": "o", "markersize": 4, "zorder": 3}
         (self.points_,) = axes.plot(
-            x[within], self.y_true[within], color=PALETTE[0], label=f"within ({self.held:.0%})",
+            x[inside], self.y_true[inside], color=PALETTE[0], label=f"within ({self.held:.0%})",
             **sign,
         )  # fmt: skip
         (self.missed_,) = axes.plot(
@@ -260,6 +260,6 @@ class PredictionIntervalDisplay(LegendDisplay):
         add_legend(axes, shown, beside="labels")
 
 
-def _within(lower: NDArray[Any], upper: NDArray[Any], y_true: NDArray[Any]) -> NDArray[np.bool_]:
+def within(lower: NDArray[Any], upper: NDArray[Any], y_true: NDArray[Any]) -> NDArray[np.bool_]:
     """Return whether the true value of each row is known and lies in its interval."""
     return np.asarray((lower <= y_true) & (y_true <= upper))

@@ -32,6 +32,7 @@ _MEASURES = {
 }
 _LAST = ("gamma", "graph")  # parameters of kernel and graph, which come after the objective's
 _SHORT = 8  # largest number of letters of a horizontal tick label
+_STAR: Any = {"color": PALETTE[1], "marker": "*", "markersize": 15, "linestyle": "none"}
 _WRITTEN = 100  # largest number of cells in which the errors are written
 
 
@@ -184,13 +185,13 @@ class PathDisplay(Display):
         add_legend(axes, beside="title")
         return self
 
+    def _mark_chosen(self, axes: Axes, y: float, edge: str) -> None:
+        look = {**_STAR, "markeredgecolor": edge, "zorder": 4}
+        (self.best_,) = axes.plot(self.best[0], y, label="chosen", **look)
+
     def _draw_line(self, axes: Axes) -> None:
         (self.line_,) = axes.plot(self.errors, color=PALETTE[0], marker="o", zorder=2)
-        (self.best_,) = axes.plot(
-            self.best[0],
-            self.errors[self.best[0]],
-            **_star(ink_of(axes)),
-        )
+        self._mark_chosen(axes, self.errors[self.best[0]], ink_of(axes))
 
     def _draw_cells(self, axes: Axes, colorbar: bool) -> None:
         mpl = require("matplotlib", extra="plot", purpose="lapwing.plotting")
@@ -200,9 +201,8 @@ class PathDisplay(Display):
         if self.errors.size <= _WRITTEN:
             for i, j in np.ndindex(*self.errors.shape):
                 self._write(axes, i, j)
-        (self.best_,) = axes.plot(
-            self.best[0], self.best[1] + 0.28, **_star("#22252b"), clip_on=False
-        )
+        self._mark_chosen(axes, self.best[1] + 0.28, "#22252b")
+        self.best_.set_clip_on(False)
         if colorbar:
             self.colorbar_ = self.figure_.colorbar(self.image_, ax=axes)
             ink = ink_of(axes, inside=False)
@@ -262,18 +262,6 @@ def errors_along_path(
         best=tuple(best),
         measure=measure,
     )
-
-
-def _star(edge: str) -> dict[str, Any]:
-    return {
-        "linestyle": "none",
-        "marker": "*",
-        "markersize": 15,
-        "color": PALETTE[1],
-        "markeredgecolor": edge,
-        "label": "chosen",
-        "zorder": 4,
-    }
 
 
 def _results(model: BaseEstimator) -> Mapping[str, Any]:
