@@ -16,13 +16,12 @@ import scipy.sparse as sp
 
 from lapwing._arrays import Array, even_blocks
 from lapwing.dask._data import Points, chunks_of, heights, is_array, is_collection
-from lapwing.dask._neighbors import Edges
 from lapwing.dask._placement import Placement
 from lapwing.dask._row_blocks import RowBlocks
 from lapwing.dask._session import PerPart, Session
 from lapwing.graphs.base import CSR, check_symmetry, tidy
 from lapwing.graphs.laplacian import near_order
-from lapwing.graphs.weights import heat
+from lapwing.graphs.weights import Edges, heat
 from lapwing.linalg import consecutive_rows
 
 

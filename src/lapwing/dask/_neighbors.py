@@ -32,19 +32,12 @@ from lapwing.dask._row_blocks import RowBlocks
 from lapwing.dask._session import PerPart
 from lapwing.graphs import KNNGraph, ann
 from lapwing.graphs.search import DIFFERENCE_BYTES, SPARE, nearest_of
+from lapwing.graphs.weights import Edges
 from lapwing.linalg import center_of
 
 _WEIGHTS = ("heat", "binary")
 _WORKING_MEMORY = 64  # MB of distances in scikit-learn
 _LEAST_CODED = 1000  # minimum number of points in a block to train codes
-
-
-class Edges(NamedTuple):
-    """Edges from the rows of a block, such as those to the nearest points and ties."""
-
-    rows: Array  # of the block
-    columns: Array  # of all points
-    values: Array  # lengths or weights
 
 
 def check_recipe(recipe: Any) -> KNNGraph:
@@ -79,8 +72,8 @@ def knn_edges(recipe: KNNGraph, X: Points) -> tuple[RowBlocks, Placement, float]
 
     Returns
     -------
-    edges : RowBlocks
-        `Edges` of the blocks of the placement.
+    edges : RowBlocks of Edges
+        Edges from the rows of each block of the placement to all points.
     placement : Placement
         Blocks of the points, without the points themselves.
     recall : float
@@ -136,27 +129,32 @@ class _Index:
     layout: Layout | None = None
     local: Array | None = None
 
-    def exact(self, points: Array, m: int) -> Array:
-        """Find the nearest points (b, m), or fewer columns."""
-        with config_context(working_memory=_WORKING_MEMORY):
-            shifted = points - self.origin
-            nearest = self.index.kneighbors(shifted, min(m, self.n), return_distance=False)
-        return np.asarray(nearest)
+    def candidates(self, points: Array, settings: _Settings) -> tuple[Array, Array | None]:
+        """Find the nearest points (b, m), and the lists (b, n_read) that are read for each.
 
-    def in_lists(self, scaled: Array, lists: Array, m: int) -> Array:
-        """Find the nearest points (b, m), or fewer columns, in given lists (b, n_read).
-
-        In both -1 means none.
+        In both -1 means none. An exact search has no lists.
         """
+        m = min(settings.width + settings.more, self.n)
+        if self.layout is None:
+            with config_context(working_memory=_WORKING_MEMORY):
+                return self.index.kneighbors(points - self.origin, m, return_distance=False), None
+        scaled = self.layout.lists.scaled(points)
+        near = self.layout.lists.places.nearest(scaled, settings.n_read)
         assert self.local is not None
-        lists = np.append(self.local, -1)[lists].astype(np.int64)  # index -1: none
+        lists = np.append(self.local, -1)[near].astype(np.int64)  # index -1: none
         # Own lists first, and at most as many columns as there are lists, as faiss requires. All
         # tasks of a search set the same number, as threads share the index.
-        width = min(lists.shape[1], self.index.nlist)
+        width = min(settings.n_read, self.index.nlist)
         lists = np.take_along_axis(lists, np.argsort(lists < 0, axis=1, kind="stable"), 1)
         lists = np.ascontiguousarray(lists[:, :width])
         self.index.nprobe = width
-        return np.asarray(self.index.search_preassigned(scaled, min(m, self.n), lists, None)[1])
+        return self.index.search_preassigned(scaled, m, lists, None)[1], near
+
+    def blocks_of(self, near: Array | None, b: int, n_blocks: int) -> Array:
+        """Return a bit for each block that owns one of the lists of b points; 1 without lists."""
+        if near is None or self.layout is None:
+            return np.packbits(np.ones((b, n_blocks), dtype=bool), axis=1)
+        return np.packbits(self.layout.owned(n_blocks)[near].any(axis=1), axis=1)
 
 
 class _Queries(NamedTuple):
@@ -398,10 +396,7 @@ def _search_own(
 ) -> _Candidates:
     """Search a block for its own rows, and find the blocks in which each is to be searched."""
     asked = _Queries(index.start + np.arange(index.n), placed.points)
-    if index.layout is None:
-        every = np.packbits(np.ones((index.n, n_blocks), dtype=bool), axis=1)
-        return _search_block(placed, index, asked, settings)._replace(blocks=every)
-    return _search_block(placed, index, asked, settings, index.layout.owned(n_blocks))
+    return _search_block(placed, index, asked, settings, n_blocks)
 
 
 def _rows_to_search(found: _Candidates, block: int) -> Array:
@@ -425,31 +420,24 @@ def _search_block(
     index: _Index,
     asked: _Queries,
     settings: _Settings,
-    owned: Array | None = None,
+    n_blocks: int = 0,
 ) -> _Candidates:
     """Find the nearest points of a block for some points, by exact lengths.
 
-    With `owned` (`Layout.owned`) also the blocks that own the nearest lists of each point.
+    With `n_blocks` also which of so many blocks own the lists that are read for each point.
     """
     n_read, width, more = settings
     b, m = len(asked.rows), min(width, max(index.n, 1))
     short = index.start + index.n <= np.iinfo(np.int32).max
     indices = np.full((b, m), -1, dtype=np.int32 if short else np.int64)
     lengths = np.full((b, m), np.inf, dtype=placed.points.dtype)
-    blocks = np.zeros((b, 0 if owned is None else -(-owned.shape[1] // 8)), dtype=np.uint8)
-    of_lists = 0 if owned is None else n_read * owned.shape[1]
-    bytes_ = max(8 * (width + more) * placed.points.shape[1], of_lists)
+    blocks = np.zeros((b, -(-n_blocks // 8)), dtype=np.uint8)
+    bytes_ = max(8 * (width + more) * placed.points.shape[1], n_read * n_blocks)
     for rows in row_blocks(b, bytes_, DIFFERENCE_BYTES) if index.n else ():
         points = asked.points[rows]
-        if index.layout is None:
-            ends = index.exact(points, width + more)
-        else:
-            lists = index.layout.lists
-            scaled = lists.scaled(points)
-            near = lists.places.nearest(scaled, n_read)
-            ends = index.in_lists(scaled, near, width + more)
-            if owned is not None:
-                blocks[rows] = np.packbits(owned[near].any(axis=1), axis=1)
+        ends, near = index.candidates(points, settings)
+        if n_blocks:
+            blocks[rows] = index.blocks_of(near, len(points), n_blocks)
         found = _lengths(points, placed.points, ends)
         ends = np.where(ends >= 0, ends + index.start, -1)
         # By index instead of distance 0, because duplicates of a point are its neighbours.
@@ -473,12 +461,9 @@ def _lengths(points: Array, others: Array, ends: Array) -> Array:
 def _edges_of(answers: list[_Candidates], k: int, n: int) -> Edges:
     """Keep the nearest of all candidates of a block, whose own are the first."""
     rows, m = answers[0].rows, max(k, sum(answer.indices.shape[1] for answer in answers))
-    types = (
-        np.int32,
-        np.int32 if n <= np.iinfo(np.int32).max else np.int64,
-        answers[0].lengths.dtype,
-    )
-    found = [tuple(np.empty(0, dtype=kind) for kind in types)]
+    column = np.int32 if n <= np.iinfo(np.int32).max else np.int64
+    types = np.int32, column, answers[0].lengths.dtype
+    found = [Edges(*(np.empty(0, dtype=kind) for kind in types))]
     for block in row_blocks(len(rows), 16 * m, DIFFERENCE_BYTES):
         local = np.arange(block.start, block.stop)
         indices = np.full((len(local), m), -1, dtype=np.int64)
@@ -491,19 +476,9 @@ def _edges_of(answers: list[_Candidates], k: int, n: int) -> Edges:
             indices[at, left:stop], lengths[at, left:stop] = answer.indices[of], answer.lengths[of]
         order = np.argsort(indices, axis=1)
         indices = np.take_along_axis(indices, order, 1)
-        some = _nearest_edges(local, indices, np.take_along_axis(lengths, order, 1), k, n)
-        found.append(tuple(each.astype(kind) for each, kind in zip(some, types, strict=True)))
+        nearest = nearest_of(local, indices, np.take_along_axis(lengths, order, 1), k, n)
+        edges = Edges.to_nearest(local, nearest.lengths, nearest.indices, nearest.tied)
+        # A point has fewer than k neighbours if its lists contain too few points.
+        real = np.isfinite(edges.values)
+        found.append(Edges(*(c[real].astype(kind) for c, kind in zip(edges, types, strict=True))))
     return Edges(*map(np.concatenate, zip(*found, strict=True)))
-
-
-def _nearest_edges(rows: Array, indices: Array, lengths: Array, k: int, n: int) -> Edges:
-    found = nearest_of(rows, indices, lengths, k, n)
-    tied = found.tied[:, 0] - rows[0]
-    ends = Edges(
-        np.concatenate([np.repeat(rows, k), found.tied[:, 0]]),
-        np.concatenate([found.indices.ravel(), found.tied[:, 1]]),
-        np.concatenate([found.lengths.ravel(), found.lengths[tied, -1]]),
-    )
-    # A point has fewer than k neighbours if its lists contain too few points.
-    real = np.isfinite(ends.values)
-    return ends if real.all() else Edges(*(column[real] for column in ends))

@@ -179,10 +179,11 @@ class TransformerGraph(BaseEstimator):
         X = check_points(X, "TransformerGraph")
         name = type(self.transformer).__name__
         matrix = clone(self.transformer, safe=False).fit_transform(X)
-        edges = _edges(matrix, X.shape[0], name)
+        n = X.shape[0]
+        edges = _edges(matrix, n, name)
         if _mode(self.transformer) == "distance":
-            return affinity_of_edges(edges, self.weights)
-        return affinity_of_edges(edges, lambda stored: stored)  # stored values are weights
+            return affinity_of_edges(edges, n, self.weights)
+        return affinity_of_edges(edges, n, lambda stored: stored)  # stored values are weights
 
 
 def _edges(matrix: Any, n: int, name: str) -> Edges:
@@ -198,7 +199,7 @@ def _edges(matrix: Any, n: int, name: str) -> Edges:
     if not np.isfinite(lengths).all() or (lengths < 0).any():
         raise ValueError(f"{name}.fit_transform(X) gave negative, NaN or infinite distances.")
     other = stored.row != stored.col
-    return Edges(stored.row[other], stored.col[other], lengths[other], n)
+    return Edges(stored.row[other], stored.col[other], lengths[other])
 
 
 def _mode(transformer: BaseEstimator) -> str:

@@ -196,13 +196,9 @@ class KNNGraph(Parametrized):
 
     def _affinity(self, found: Neighbors) -> CSR:
         self.recall_, self.backend_ = found.recall, found.backend
-        n, k = found.indices.shape
-        tied = found.tied.astype(found.indices.dtype, copy=False)
-        rows = np.concatenate([np.repeat(np.arange(n, dtype=tied.dtype), k), tied[:, 0]])
-        columns = np.concatenate([found.indices.ravel(), tied[:, 1]])
-        farthest = found.distances[tied[:, 0], -1]
-        edges = Edges(rows, columns, np.concatenate([found.distances.ravel(), farthest]), n)
-        return affinity_of_edges(edges, self.weights, mutual=self.mutual)
+        n = len(found.indices)
+        edges = Edges.to_nearest(np.arange(n), found.distances, found.indices, found.tied)
+        return affinity_of_edges(edges, n, self.weights, mutual=self.mutual)
 
     def neighbors(self, X: PointData) -> Neighbors:
         """Find the nearest neighbours of all points.
