@@ -28,7 +28,7 @@ from lapwing.dask import (
     _data,
     _embedded,
 )
-from lapwing.dask._session import Session
+from lapwing.dask._session import ClusterSession
 from lapwing.exceptions import DaskWarning
 from lapwing.graphs import KNNGraph, order_statistics
 from tests.cluster.conftest import Case, array
@@ -96,7 +96,7 @@ def test_labels_in_every_form(client: Any) -> None:
         pandas = import_module("pandas")
         forms.append((pandas.DataFrame({"row": rows, "label": case.y[rows]}), case.y))
     for y, labels in forms:
-        found = _data.read_labels(Session.of(client), y, "auto", 120, regression=False)
+        found = _data.read_labels(ClusterSession.of(client), y, "auto", 120, regression=False)
         np.testing.assert_array_equal(found.rows, known)
         coded = code_classes(found.column)
         np.testing.assert_array_equal(coded.classes[coded.codes[: len(known)]], labels[known])
@@ -178,14 +178,14 @@ def test_the_client_receives_nothing_as_large_as_x(
     monkeypatch.setattr(order_statistics, "_FEW", 16)
     monkeypatch.setattr(order_statistics, "_CELLS", 32)
     largest = [0]
-    gather = Session.gather
+    gather = ClusterSession.gather
 
-    def weighed(self: Session, futures: Any) -> list[Any]:
+    def weighed(self: ClusterSession, futures: Any) -> list[Any]:
         found = gather(self, futures)
         largest[0] = max(largest[0], *(len(pickle.dumps(each)) for each in found))
         return found
 
-    monkeypatch.setattr(Session, "gather", weighed)
+    monkeypatch.setattr(ClusterSession, "gather", weighed)
     monkeypatch.setattr(_embedded, "eigenpair_slack", lambda n: 0.3)  # fewer products
     shared = dict(EXAMPLES[name][0])
     if "space" in shared:

@@ -19,7 +19,7 @@ from sklearn.base import clone
 
 from lapwing import AnchorGraph, Landmarks
 from lapwing.dask import DaskAnchorGraphClassifier, DaskLapERLSClassifier, _session
-from lapwing.dask._session import PerPart, Session
+from lapwing.dask._session import ClusterSession, PerPart
 from lapwing.graphs import KNNGraph
 from tests.cluster.conftest import Case, array, cluster_of, distributed
 
@@ -32,15 +32,15 @@ def interrupted(
     monkeypatch: pytest.MonkeyPatch, at: set[int], happen: Callable[[], None]
 ) -> list[int]:
     """Let something happen while a fit waits for some of its results; counts the waits."""
-    gather, count = Session.gather, [0]
+    gather, count = ClusterSession.gather, [0]
 
-    def waits(self: Session, futures: Any) -> list[Any]:
+    def waits(self: ClusterSession, futures: Any) -> list[Any]:
         count[0] += 1
         if count[0] in at:
             happen()
         return gather(self, futures)
 
-    monkeypatch.setattr(Session, "gather", waits)
+    monkeypatch.setattr(ClusterSession, "gather", waits)
     return count
 
 
@@ -127,7 +127,7 @@ def test_nothing_is_left_on_the_cluster(client: Any, monkeypatch: pytest.MonkeyP
 
 def test_waiting_keeps_no_results_alive(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_session, "_POLL", 0.001)
-    session = Session.of(client)
+    session = ClusterSession.of(client)
 
     def waited() -> Callable[[], Any]:
         results = [session.one(len, "ab")]
@@ -143,7 +143,7 @@ def test_waiting_keeps_no_results_alive(client: Any, monkeypatch: pytest.MonkeyP
 
 def test_the_error_of_a_dead_worker_names_its_task(client: Any) -> None:
     worker = SimpleNamespace(memory_limit=3e9, address="tcp://127.0.0.1:1")
-    session = Session(client)
+    session = ClusterSession(client)
     session.forecast(4.2e9)
     key = session.each(len, PerPart(["ab", "cd"]))[1].key
     error = session._explained(distributed.scheduler.KilledWorker(key, worker, 3))

@@ -11,13 +11,13 @@ import pytest
 import scipy.sparse as sp
 
 from lapwing.dask import _laplacian, _neighbors, _plan
-from lapwing.dask._data import Points, read_points
+from lapwing.dask._data import ClusterPoints, read_points
 from lapwing.dask._halos import GraphRows, HaloMatrix, affinity_of_edges
 from lapwing.dask._laplacian import ClusterLaplacian, eigenpairs_on_cluster, whole_matrix
 from lapwing.dask._neighbors import knn_edges
 from lapwing.dask._placement import Placement
 from lapwing.dask._row_blocks import RowBlocks
-from lapwing.dask._session import Session
+from lapwing.dask._session import ClusterSession
 from lapwing.graphs import (
     KNNGraph,
     Laplacian,
@@ -29,12 +29,12 @@ from tests.cluster.conftest import Case, array
 SIZES = (60, 0, 1, 39, 80)
 
 
-def points_of(client: Any, X: np.ndarray) -> Points:
+def points_of(client: Any, X: np.ndarray) -> ClusterPoints:
     chunks = array.from_array(X, chunks=(SIZES, X.shape[1])).persist()
-    return read_points(Session.of(client), chunks)
+    return read_points(ClusterSession.of(client), chunks)
 
 
-def graph_of(recipe: KNNGraph, X: Points) -> ClusterLaplacian:
+def graph_of(recipe: KNNGraph, X: ClusterPoints) -> ClusterLaplacian:
     edges, placement, _ = knn_edges(recipe, X)
     W, placement = affinity_of_edges(
         edges, placement, str(recipe.weights), mutual=bool(recipe.mutual)

@@ -21,7 +21,7 @@ from lapwing.dask import (
 )
 from lapwing.dask._data import read_points
 from lapwing.dask._halos import given_affinity
-from lapwing.dask._session import Session
+from lapwing.dask._session import ClusterSession
 from lapwing.graphs import KNNGraph
 from tests.cluster.conftest import Case, array
 
@@ -137,7 +137,7 @@ def test_given_graphs(client: Any) -> None:
 
     with pytest.raises(ValueError, match=r"affinity has 100 rows but X has 120"):
         model.set_params(graph=W[:100][:, :100]).fit(THREE.chunks, THREE.labels)
-    points = read_points(Session.of(client), THREE.chunks)
+    points = read_points(ClusterSession.of(client), THREE.chunks)
 
     def refused(chunks: Any, message: str) -> None:
         with pytest.raises(ValueError, match=message):
@@ -151,7 +151,7 @@ def test_given_graphs(client: Any) -> None:
 
 
 def test_points_are_summarised_in_one_pass(client: Any) -> None:
-    points = read_points(Session.of(client), THREE.chunks)
+    points = read_points(ClusterSession.of(client), THREE.chunks)
     assert points.shape == THREE.X.shape
     assert points.largest == np.abs(THREE.X).max()
     np.testing.assert_allclose(points.mean, THREE.X.mean(axis=0))
@@ -162,7 +162,7 @@ def test_points_are_summarised_in_one_pass(client: Any) -> None:
     halves = sp.csr_array(
         (np.repeat(halves.data / 2, 2), np.repeat(halves.indices, 2), 2 * halves.indptr)
     )
-    split = read_points(Session.of(client), sparse_chunks(halves, 70, 50))
+    split = read_points(ClusterSession.of(client), sparse_chunks(halves, 70, 50))
     assert split.largest == points.largest
     assert split.stored == THREE.X.size
     np.testing.assert_array_equal(split[[3, 90]].toarray(), THREE.X[[3, 90]])

@@ -10,9 +10,9 @@ import pytest
 import scipy.sparse as sp
 
 from lapwing.dask import _plan
-from lapwing.dask._data import Points, read_points
+from lapwing.dask._data import ClusterPoints, read_points
 from lapwing.dask._halos import affinity_of_edges
-from lapwing.dask._laplacian import ClusterLaplacian, _Products, whole_matrix
+from lapwing.dask._laplacian import ClusterLaplacian, _ClusterOperator, whole_matrix
 from lapwing.dask._neighbors import (
     _count_queries,
     _exact,
@@ -25,15 +25,15 @@ from lapwing.dask._neighbors import (
     knn_edges,
 )
 from lapwing.dask._placement import (
-    Layout,
-    Lists,
+    ListCenters,
+    ListLayout,
     PlacedRows,
     _crossing,
     _layout,
     _Trained,
     near_neighbors,
 )
-from lapwing.dask._session import Session
+from lapwing.dask._session import ClusterSession
 from lapwing.exceptions import LowRecallWarning
 from lapwing.graphs import KNNGraph, ann
 from lapwing.graphs.ann import ListPlaces
@@ -43,8 +43,10 @@ from tests.cluster.conftest import array, distributed
 pytest.importorskip("faiss", reason="faiss is not installed")
 
 
-def points_of(client: Any, X: np.ndarray, chunks: Any) -> Points:
-    return read_points(Session.of(client), array.from_array(X, chunks=(chunks, -1)).persist())
+def points_of(client: Any, X: np.ndarray, chunks: Any) -> ClusterPoints:
+    return read_points(
+        ClusterSession.of(client), array.from_array(X, chunks=(chunks, -1)).persist()
+    )
 
 
 def two_sheets(n: int) -> np.ndarray:
@@ -61,7 +63,7 @@ def path(weights: list[float]) -> _Trained:
     """Lists in a row, with so many points between one and the next."""
     n = len(weights) + 1
     upper = sp.diags_array([weights], offsets=[1], shape=(n, n))
-    lists = Lists(np.zeros((n, 1), np.float32), np.zeros(1), 1.0)
+    lists = ListCenters(np.zeros((n, 1), np.float32), np.zeros(1), 1.0)
     return _Trained(lists, sp.csr_array(upper + upper.T + 20 * sp.eye_array(n)))
 
 
@@ -93,7 +95,7 @@ def test_only_neighbouring_blocks_exchange_rows(client: Any) -> None:
     assert W.neighbors == mutual.neighbors == [[], []]
     # A filter without messages is that of the same matrix in steps.
     laplacian = ClusterLaplacian(W, placement, True, 1, np.dtype(np.float64))
-    L = _Products(laplacian, None)  # type: ignore[arg-type]
+    L = _ClusterOperator(laplacian, None)  # type: ignore[arg-type]
     start = W.rows.map(_values, n_columns=2, dtype=np.float64)
     found = client.gather(list(L.filter(Filter(0.5, 2.0, 5), start).parts))
     local = whole_matrix(client.gather(list(laplacian.matrix.rows.parts)))
@@ -145,13 +147,13 @@ def test_the_weight_that_a_cut_crosses() -> None:
     np.testing.assert_allclose(_crossing(between), [3, 5, 0])
 
 
-def in_lists(n: int, n_lists: int) -> tuple[Layout, PlacedRows]:
+def in_lists(n: int, n_lists: int) -> tuple[ListLayout, PlacedRows]:
     """Points in the lists of their nearest centres, of which two blocks own every other one."""
     rng = np.random.default_rng(0)
     X = rng.uniform(-1, 1, (n, 4)).astype(np.float32)
-    lists = Lists(X[:n_lists], np.zeros(4), 1.0)
+    lists = ListCenters(X[:n_lists], np.zeros(4), 1.0)
     owned = np.arange(n_lists)
-    layout = Layout(lists, owned, np.ones(n_lists, dtype=np.int64), owned % 2, owned)
+    layout = ListLayout(lists, owned, np.ones(n_lists, dtype=np.int64), owned % 2, owned)
     return layout, PlacedRows(X, np.arange(n), lists.places.nearest(X, 1)[:, 0])
 
 
@@ -225,10 +227,10 @@ def test_blocks_to_search_are_stored_as_bits() -> None:
 
 
 def test_waves_have_one_block_per_thread(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    session = Session.of(client)
+    session = ClusterSession.of(client)
     assert [list(wave) for wave in session.waves(5)] == [[0, 3], [1, 4], [2]]
     with monkeypatch.context() as patch:
-        patch.setattr(Session, "_workers", lambda self: {})  # while they restart
+        patch.setattr(ClusterSession, "_workers", lambda self: {})  # while they restart
         assert session.n_threads == 2
     homes = session.homes(5)
     assert homes[:3] == [homes[0]] * 3
@@ -239,9 +241,9 @@ def test_waves_have_one_block_per_thread(client: Any, monkeypatch: pytest.Monkey
 def test_chunks_of_floats_are_used_without_a_copy(client: Any) -> None:
     chunks = array.from_array(two_sheets(40), chunks=(20, -1)).persist()
     held = {future.key for future in distributed.futures_of(chunks)}
-    assert {part.key for part in read_points(Session.of(client), chunks).rows.parts} == held
+    assert {part.key for part in read_points(ClusterSession.of(client), chunks).rows.parts} == held
     whole = array.from_array(np.ones((40, 2), dtype=int), chunks=(20, -1)).persist()
-    parts = read_points(Session.of(client), whole).rows.parts
+    parts = read_points(ClusterSession.of(client), whole).rows.parts
     assert client.gather(list(parts))[0].dtype == np.float64
 
 

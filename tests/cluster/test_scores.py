@@ -9,7 +9,7 @@ import pytest
 
 from lapwing import Landmarks
 from lapwing.dask import DaskEigenfunctionClassifier, DaskLapERLSRegressor
-from lapwing.dask._session import Session
+from lapwing.dask._session import ClusterSession
 from tests.cluster.conftest import Case, array
 
 CASE = Case(n=120, distance=1.5)
@@ -81,13 +81,13 @@ def test_frames(model: Any) -> None:
 
 
 def test_scores_gather_a_few_numbers_per_chunk(model: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    gather, found = Session.gather, []
+    gather, found = ClusterSession.gather, []
 
-    def watched(self: Session, futures: Any) -> list[Any]:
+    def watched(self: ClusterSession, futures: Any) -> list[Any]:
         found.append(gather(self, futures))
         return found[-1]
 
-    monkeypatch.setattr(Session, "gather", watched)
+    monkeypatch.setattr(ClusterSession, "gather", watched)
     model.score(chunks(NEW, 30, 60), chunks(TRUTH, 50, 40))
     assert [len(pair) for pair in found[-1]] == [2, 2]
     assert len(found) == 1

@@ -10,7 +10,7 @@ import pytest
 
 from lapwing.graphs import row_search
 from lapwing.graphs.ann import ListPlaces, centers_of_lists
-from lapwing.graphs.row_search import RowPoints, _Search
+from lapwing.graphs.row_search import RowPoints, _CodeSearch
 from tests.helpers.rows import ArrayRows
 
 faiss = pytest.importorskip("faiss", reason="faiss is not installed")
@@ -61,16 +61,16 @@ def test_a_seed_gives_the_same_lists() -> None:
 
 
 @pytest.fixture(scope="module")
-def search() -> _Search:
-    return _Search(RowPoints(ArrayRows(sheet(3000)), "euclidean"), 5, 0.95, 0, 1)
+def search() -> _CodeSearch:
+    return _CodeSearch(RowPoints(ArrayRows(sheet(3000)), "euclidean"), 5, 0.95, 0, 1)
 
 
 @pytest.fixture(scope="module")
-def lists(search: _Search) -> Any:
+def lists(search: _CodeSearch) -> Any:
     return search.fill()
 
 
-def test_candidates_of_all_lists_are_the_nearest_codes(search: _Search, lists: Any) -> None:
+def test_candidates_of_all_lists_are_the_nearest_codes(search: _CodeSearch, lists: Any) -> None:
     asked = search.scaled(search.points.source.values)
     n_lists = lists.index.nlist
     codes = lists.index.sa_decode(lists.index.sa_encode(asked))
@@ -81,7 +81,7 @@ def test_candidates_of_all_lists_are_the_nearest_codes(search: _Search, lists: A
 
 
 def test_neither_threads_nor_pickling_change_candidates(
-    search: _Search, lists: Any, monkeypatch: pytest.MonkeyPatch
+    search: _CodeSearch, lists: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(row_search, "_QUERY_BYTES", 4 * 12 * 100)
     asked, again = search.scaled(search.points.source.values), pickle.loads(pickle.dumps(lists))

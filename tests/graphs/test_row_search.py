@@ -110,7 +110,7 @@ def test_the_memory_of_a_cached_index_is_forecast(monkeypatch: pytest.MonkeyPatc
     class Wide:
         shape, dtype = (10**8, 512), np.dtype(np.float32)
 
-    search = row_search._Search(row_search.RowPoints(Wide(), "euclidean"), 5, 0.9, 0, 1)  # type: ignore[arg-type]
+    search = row_search._CodeSearch(row_search.RowPoints(Wide(), "euclidean"), 5, 0.9, 0, 1)  # type: ignore[arg-type]
     monkeypatch.setenv("LAPWING_MEMORY_LIMIT", "100g")
     search.forecast(kept=False)
     with pytest.raises(MemoryError, match="with 512 bytes for each"):
@@ -121,13 +121,13 @@ def _calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Stages of a search that are really run."""
     seen: list[str] = []
     for name in ("fill", "tune", "find"):
-        original = getattr(row_search._Search, name)
+        original = getattr(row_search._CodeSearch, name)
 
         def watched(self: Any, *args: Any, name: str = name, original: Any = original) -> Any:
             seen.append(name)
             return original(self, *args)
 
-        monkeypatch.setattr(row_search._Search, name, watched)
+        monkeypatch.setattr(row_search._CodeSearch, name, watched)
     return seen
 
 
@@ -159,7 +159,7 @@ def test_an_interrupted_search_continues(tmp_path: Path, monkeypatch: pytest.Mon
     np.save(tmp_path / "X.npy", clouds(900, dtype=np.float32))
     expected = _search(tmp_path / "X.npy", tmp_path / "whole")
     seen = _calls(monkeypatch)
-    counted = row_search._Search.find
+    counted = row_search._CodeSearch.find
 
     def interrupted(self: Any, *args: Any) -> Any:
         if seen.count("find") == 3:
@@ -167,7 +167,7 @@ def test_an_interrupted_search_continues(tmp_path: Path, monkeypatch: pytest.Mon
         return counted(self, *args)
 
     with monkeypatch.context() as patch:
-        patch.setattr(row_search._Search, "find", interrupted)
+        patch.setattr(row_search._CodeSearch, "find", interrupted)
         with pytest.raises(KeyboardInterrupt):
             _search(tmp_path / "X.npy", tmp_path / "kept")
     assert seen == ["fill", "tune", "find", "find", "find"]

@@ -35,7 +35,7 @@ from lapwing.dask._data import (
     read_weights,
 )
 from lapwing.dask._row_blocks import RowBlocks
-from lapwing.dask._session import Session, same
+from lapwing.dask._session import ClusterSession, same
 from lapwing.estimators.template import is_fitted_name, only_labeled
 
 
@@ -87,7 +87,7 @@ class DaskEstimator(BaseEstimator):
         DaskWarning
             If X is not persisted, or its chunks have unknown sizes.
         """
-        with Session.of(self.client) as session:
+        with ClusterSession.of(self.client) as session:
             for name in [name for name in vars(self) if is_fitted_name(name)]:
                 delattr(self, name)
             engine = self._engine(**self._own_parameters(), **self._fixed)
@@ -161,7 +161,7 @@ class DaskEstimator(BaseEstimator):
     def _score_chunks(self, task: Callable[..., Any], X: Any, y: Any) -> Array:
         """Apply a task to each chunk of X that has labels, and to these labels."""
         model, task = delayed(self.to_local()), delayed(task)
-        with Session.of(self.client) as session:
+        with ClusterSession.of(self.client) as session:
             chunks = chunks_of(X, "X")
             sizes = heights(session, X, chunks)
             pieces = zip(chunks, sizes, _pieces(session, y, sizes), strict=True)
@@ -400,7 +400,9 @@ def _check_labeled(n: int, least: int) -> None:
         )
 
 
-def _pieces(session: Session, y: Any, sizes: list[int]) -> Iterator[tuple[Array | None, Any]]:
+def _pieces(
+    session: ClusterSession, y: Any, sizes: list[int]
+) -> Iterator[tuple[Array | None, Any]]:
     """Yield the rows of each chunk with given labels (None for all rows), and these labels."""
     ends = np.cumsum([0, *sizes])
     if (table := read_label_table(y, int(ends[-1]))) is None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from lapwing._arrays import Array
-from lapwing.dask._data import Points
+from lapwing.dask._data import ClusterPoints
 from lapwing.dask._engine import ClassifierOnCluster
 from lapwing.dask._row_blocks import RowBlocks
 from lapwing.estimators.baselines import (
@@ -39,7 +39,7 @@ class AnchorEngine(ClassifierOnCluster, AnchorGraphClassifier):
         return Prepared(targets, problem, AnchorLaplacian(Z, int(recipe.power)), anchors)
 
 
-def weigh(recipe: AnchorGraph, X: Points) -> tuple[Anchors, RowBlocks]:
+def weigh(recipe: AnchorGraph, X: ClusterPoints) -> tuple[Anchors, RowBlocks]:
     """Choose anchors from a sample, and compute the weights of all points on them."""
     recipe._check()
     rows, session = X.rows, X.rows.session
@@ -57,13 +57,13 @@ def weigh(recipe: AnchorGraph, X: Points) -> tuple[Anchors, RowBlocks]:
     return recipe._settled(_chosen(recipe, X), weigh_over)
 
 
-def _chosen(recipe: AnchorGraph, X: Points) -> Array:
+def _chosen(recipe: AnchorGraph, X: ClusterPoints) -> Array:
     """Choose the anchors from the sample that k-means would draw from all points."""
     n = X.shape[0]
     if not isinstance(recipe.anchors, str):
         return recipe._choose(np.empty((0, X.shape[1]), dtype=X.dtype))
     m = usual_number(n) if recipe.n_anchors is None else recipe.n_anchors
-    sample = X.sample(ANCHORS[recipe.anchors].drawn * int(m), recipe.random_state)
+    sample = X.sample(ANCHORS[recipe.anchors] * int(m), recipe.random_state)
     parameters = {**recipe.get_params(deep=False), "n_anchors": int(m)}
     return type(recipe)(**parameters)._choose(sample)
 
@@ -99,7 +99,7 @@ class EigenfunctionEngine(ClassifierOnCluster, EigenfunctionClassifier):
             )
         return Prepared(targets, problem, None, functions)
 
-    def _values(self, function: EigenfunctionSum, X: Points) -> Any:
+    def _values(self, function: EigenfunctionSum, X: ClusterPoints) -> Any:
         made = X.rows.session.constant(function)
         columns = len(np.atleast_1d(function.intercept))
         return X.rows.map(_expanded, made, n_columns=columns, dtype=np.float64)

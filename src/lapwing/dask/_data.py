@@ -24,7 +24,7 @@ from lapwing.classes.markers import (
     unlabeled_mask,
 )
 from lapwing.dask._row_blocks import RowBlocks, as_type
-from lapwing.dask._session import PerPart, Session
+from lapwing.dask._session import ClusterSession, PerPart
 from lapwing.exceptions import DaskWarning
 
 _SAMPLE_BYTES = 2**22  # of a sample of rows
@@ -33,7 +33,7 @@ _MARKERS = 1000  # entries of unlabelled rows for the checks of labels
 
 
 @dataclass(frozen=True, eq=False)
-class Points:
+class ClusterPoints:
     """Points with a summary computed in one pass.
 
     Attributes
@@ -113,9 +113,7 @@ def chunks_of(X: Any, name: str) -> list[Any]:
             "dask.array.from_array(X, chunks=(100_000, -1)), or use the estimator of lapwing with "
             "the same name without Dask."
         )
-    if not is_array(X):
-        return list(np.ravel(X.to_delayed()))
-    if X.ndim == 2 and X.numblocks[1] > 1:
+    if is_array(X) and X.ndim == 2 and X.numblocks[1] > 1:
         X = X.rechunk({1: -1})
     return list(np.ravel(X.to_delayed()))
 
@@ -126,7 +124,7 @@ def check_two_dimensions(X: Any) -> None:
         raise ValueError(f"X must have two dimensions, with a point in each row; it has {X.ndim}.")
 
 
-def read_points(session: Session, X: Any) -> Points:
+def read_points(session: ClusterSession, X: Any) -> ClusterPoints:
     """Read and check X in one pass.
 
     Raises
@@ -175,7 +173,7 @@ def read_points(session: Session, X: Any) -> Points:
             )
     largest = max(f.largest for f in found)
     stored = None if found[0].stored is None else sum(f.stored or 0 for f in found)
-    return Points(rows, names, largest, np.asarray(sum(f.sums for f in found) / n), stored)
+    return ClusterPoints(rows, names, largest, np.asarray(sum(f.sums for f in found) / n), stored)
 
 
 class _BlockInfo(NamedTuple):
@@ -246,8 +244,8 @@ def _names(X: Any) -> Array | None:
 def _warn_of_chunks(X: Any) -> None:
     futures_of = require("distributed", extra="dask", purpose="lapwing.dask").futures_of
     persisted = {future.key for future in futures_of(X)}
-    keys = list(_flat(X.__dask_keys__()))
-    if not all(key in persisted for key in keys):
+    keys = require("dask.core", extra="dask", purpose="lapwing.dask").flatten(X.__dask_keys__())
+    if not persisted.issuperset(keys):
         warn(
             "X is not persisted: it is computed for this fit and again for every prediction. If "
             "it fits the memory of the workers, use X = X.persist() first.",
@@ -259,14 +257,6 @@ def _warn_of_chunks(X: Any) -> None:
             "they are computed. Use X.compute_chunk_sizes() first.",
             DaskWarning,
         )
-
-
-def _flat(keys: Any) -> Any:
-    for key in keys:
-        if isinstance(key, list):
-            yield from _flat(key)
-        else:
-            yield key
 
 
 class Labels(NamedTuple):
@@ -291,12 +281,14 @@ class _LabelsOfChunk(NamedTuple):
     markers: Array  # of some unlabelled rows
 
 
-def read_labels(session: Session, y: Any, marker: Any, n: int, *, regression: bool) -> Labels:
+def read_labels(
+    session: ClusterSession, y: Any, marker: Any, n: int, *, regression: bool
+) -> Labels:
     """Read y.
 
     Parameters
     ----------
-    session : Session
+    session : ClusterSession
     y : Dask array or series, or array-like, of shape (n,), or table (row, label)
         The table is a frame of two columns, or a pair of arrays: row numbers from 0, and labels.
         All other rows are unlabelled.
@@ -367,7 +359,7 @@ def _check_length(name: str, n_entries: int, n: int) -> None:
         raise ValueError(f"X has {n} rows and {name} has {n_entries}: give one for each{forms}.")
 
 
-def heights(session: Session, X: Any, chunks: list[Any]) -> list[int]:
+def heights(session: ClusterSession, X: Any, chunks: list[Any]) -> list[int]:
     """Return the numbers of rows of the chunks of an array, a frame or a series."""
     if is_array(X) and not np.isnan(X.chunks[0]).any():
         return [int(size) for size in X.chunks[0]]
@@ -379,12 +371,12 @@ def _height(chunk: Any) -> int:
     return int(chunk.shape[0])
 
 
-def by_chunks(session: Session, column: Any, name: str, sizes: Sequence[int]) -> list[Any]:
+def by_chunks(session: ClusterSession, column: Any, name: str, sizes: Sequence[int]) -> list[Any]:
     """Divide a column by the chunks of X.
 
     Parameters
     ----------
-    session : Session
+    session : ClusterSession
     column : Dask array or series, or array-like, of shape (n,)
     name : str
         Name of the column in errors.
@@ -420,7 +412,7 @@ def _stacked(columns: list[Any], slices: list[slice]) -> Array:
     return joined([read_column(each)[some] for each, some in zip(columns, slices, strict=True)])
 
 
-def read_weights(session: Session, sample_weight: Any, rows: RowBlocks) -> RowBlocks | None:
+def read_weights(session: ClusterSession, sample_weight: Any, rows: RowBlocks) -> RowBlocks | None:
     """Read the weights of all rows, in the chunks of X.
 
     Raises
@@ -434,22 +426,17 @@ def read_weights(session: Session, sample_weight: Any, rows: RowBlocks) -> RowBl
     if is_collection(sample_weight):
         cut = session.compute(cut)
     weights = rows.map(_weights, PerPart(cut), n_columns=1, dtype=np.float64)
-    for start, wrong in zip(weights.starts, weights.collect(_first_missing), strict=False):
-        if wrong is not None:
+    for start, info in zip(weights.starts, weights.collect(_block_info), strict=False):
+        if info.wrong is not None:
             raise ValueError(
-                f"sample_weight holds NaN or infinity, first at row {start + wrong}. Give every "
-                "row a finite weight, unlabelled ones too, e.g. 1."
+                f"sample_weight holds NaN or infinity, first at row {start + info.wrong}. Give "
+                "every row a finite weight, unlabelled ones too, e.g. 1."
             )
     return weights
 
 
 def _weights(block: Any, column: Array) -> Array:
     return column.astype(np.float64)[:, None]
-
-
-def _first_missing(weights: Array) -> int | None:
-    finite = np.isfinite(weights[:, 0])
-    return None if finite.all() else int(np.argmin(finite))
 
 
 def one_column(y: Any, name: str) -> Any:

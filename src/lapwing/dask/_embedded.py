@@ -13,7 +13,7 @@ import numpy as np
 
 from lapwing._arrays import Array
 from lapwing.classes.decoding import predict_codes
-from lapwing.dask._data import Points, is_collection
+from lapwing.dask._data import ClusterPoints, is_collection
 from lapwing.dask._engine import ClassifierOnCluster, OnCluster
 from lapwing.dask._halos import affinity_of_edges, given_affinity
 from lapwing.dask._laplacian import ClusterLaplacian, eigenpairs_on_cluster
@@ -134,7 +134,7 @@ class EmbeddedRegressorEngine(_EmbeddedOnCluster, OnCluster, LapERLSRegressor):
         return values
 
 
-def _landmarks(recipe: Landmarks, X: Points) -> Array:
+def _landmarks(recipe: Landmarks, X: ClusterPoints) -> Array:
     """Choose the landmarks of a recipe from a sample."""
     if recipe.centers is not None:
         return np.asarray(recipe.select(np.empty((1, X.shape[1]), dtype=X.dtype)))

@@ -20,7 +20,7 @@ from lapwing._arrays import Array
 from lapwing.classes.decoding import predict_codes
 from lapwing.classes.probabilities import gaps_of, sharpness_of_gaps, usual_gap
 from lapwing.classes.volumes import ClassOffsets, prior_offsets
-from lapwing.dask._data import Labels, Points
+from lapwing.dask._data import ClusterPoints, Labels
 from lapwing.dask._row_blocks import RowBlocks
 from lapwing.estimators import diagnostics, input_checks
 from lapwing.estimators.parameters import check_parameters
@@ -61,7 +61,7 @@ class ClusterProblem:
 
     Attributes
     ----------
-    X : Points
+    X : ClusterPoints
     index : ndarray of shape (l,)
         Row of each observation, ascending.
     targets : ndarray of shape (l, c)
@@ -70,7 +70,7 @@ class ClusterProblem:
         Sample weights of all rows; None for 1.
     """
 
-    X: Points
+    X: ClusterPoints
     index: Array
     targets: Array
     weights: Array
@@ -107,7 +107,7 @@ class OnCluster:
     # Whether blocks of points may be sparse.
     _takes_sparse: ClassVar[bool] = False
 
-    def fit_points(self: Any, X: Points, y: Labels, weights: RowBlocks | None) -> RowBlocks:
+    def fit_points(self: Any, X: ClusterPoints, y: Labels, weights: RowBlocks | None) -> RowBlocks:
         """Fit, set the attributes, and return the decision values of all points."""
         if X.stored is not None and not self._takes_sparse:
             raise TypeError(
@@ -135,7 +135,7 @@ class OnCluster:
         """Raise ValueError for parameters that clusters do not support."""
 
     def _problem(
-        self: Any, X: Points, y: Labels, targets: Targets, weights: RowBlocks | None
+        self: Any, X: ClusterPoints, y: Labels, targets: Targets, weights: RowBlocks | None
     ) -> ClusterProblem:
         sample = X.sample()
         check_magnitude(np.array([X.largest]))
@@ -152,7 +152,9 @@ class OnCluster:
         targets.check(targets, problem)  # type: ignore[arg-type]
         return problem
 
-    def _finish(self: Any, X: Points, prepared: Prepared[Any, Any], solution: Solution) -> Any:
+    def _finish(
+        self: Any, X: ClusterPoints, prepared: Prepared[Any, Any], solution: Solution
+    ) -> Any:
         self._keep_function(solution.function.attributes)
         solution.assign(self)
         values = self._answer(X, prepared.problem, solution)

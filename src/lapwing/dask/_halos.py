@@ -15,10 +15,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from lapwing._arrays import Array, even_blocks
-from lapwing.dask._data import Points, chunks_of, heights, is_array, is_collection
+from lapwing.dask._data import ClusterPoints, chunks_of, heights, is_array, is_collection
 from lapwing.dask._placement import Placement
 from lapwing.dask._row_blocks import RowBlocks
-from lapwing.dask._session import PerPart, Session
+from lapwing.dask._session import ClusterSession, PerPart
 from lapwing.graphs.base import CSR, check_symmetry, tidy
 from lapwing.graphs.laplacian import near_order
 from lapwing.graphs.weights import Edges, heat
@@ -155,14 +155,14 @@ def affinity_of_edges(
     return _symmetric(edges.map(_weighted, t), placement, "minimum" if mutual else "maximum")
 
 
-def given_affinity(W: Any, X: Points) -> tuple[HaloMatrix, Placement]:
+def given_affinity(W: Any, X: ClusterPoints) -> tuple[HaloMatrix, Placement]:
     """Divide a given affinity into blocks.
 
     Parameters
     ----------
     W : csr_array of shape (n, n), or dask.array.Array of sparse row chunks
         A matrix in memory has been checked; it is reordered so that neighbours are close.
-    X : Points
+    X : ClusterPoints
         The n points.
 
     Raises
@@ -188,7 +188,7 @@ def given_affinity(W: Any, X: Points) -> tuple[HaloMatrix, Placement]:
     return _symmetric(rows.map(_given_edges, rows.first_rows), placement, "given")
 
 
-def _row_chunks(W: Any, session: Session, n: int) -> tuple[tuple[Any, ...], tuple[int, ...]]:
+def _row_chunks(W: Any, session: ClusterSession, n: int) -> tuple[tuple[Any, ...], tuple[int, ...]]:
     if not is_array(W) or W.ndim != 2 or W.numblocks[1] > 1:
         raise ValueError(
             "The affinity of AffinityGraph must be cut by rows only, each chunk a sparse matrix of "

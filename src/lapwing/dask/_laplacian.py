@@ -223,7 +223,7 @@ def eigenpairs_on_cluster(
     null = _null(laplacian)
     found, method, signs = nothing_but_null(None, k, zeros), "components", np.empty(0)
     if m:
-        L, method = _Products(laplacian, null), "chebyshev"
+        L, method = _ClusterOperator(laplacian, null), "chebyshev"
         found = filtered(L, L.start(seed, block_width(m)), m, *limits, slack, max_iter)
         signs = _signs(found.vectors)
     order = np.argsort(found.values, kind="stable")
@@ -297,7 +297,7 @@ def _with_null(
 
 
 @dataclass(frozen=True, eq=False)
-class _Products:
+class _ClusterOperator:
     """Operations of the filtered iteration on vectors in `RowBlocks`."""
 
     laplacian: ClusterLaplacian

@@ -58,11 +58,11 @@ class LowDensityEngine(ClassifierOnCluster, S3VC):
         return Prepared(targets, problem, None, LinearSpace(X.rows))
 
     def _observe(self, problem: Any, n_classes: int) -> ClassObservations:
-        return _ObservationsOnCluster.of(problem, n_classes)
+        return _ClusterObservations.of(problem, n_classes)
 
 
 @dataclass(frozen=True, eq=False)
-class _FeaturesOnCluster(CenteredFeatures):
+class _ClusterFeatures(CenteredFeatures):
     """Centred features of the points; those of the labelled ones are on the client.
 
     Attributes
@@ -103,7 +103,7 @@ class _FeaturesOnCluster(CenteredFeatures):
 
 
 @dataclass(frozen=True, eq=False)
-class _ObjectiveOnCluster(LowDensityObjective):
+class _ClusterObjective(LowDensityObjective):
     """Objective whose sum over unlabelled points is computed on the workers.
 
     Attributes
@@ -117,7 +117,7 @@ class _ObjectiveOnCluster(LowDensityObjective):
     smoothing: float = 0.0
 
     @property
-    def _features(self) -> _FeaturesOnCluster:
+    def _features(self) -> _ClusterFeatures:
         features: Any = self.features
         return features
 
@@ -181,7 +181,7 @@ class _ObjectiveOnCluster(LowDensityObjective):
 
 
 @dataclass(frozen=True, eq=False)
-class _ObservationsOnCluster(ClassObservations):
+class _ClusterObservations(ClassObservations):
     """Observations whose unlabelled points stay on the workers.
 
     Attributes
@@ -203,10 +203,10 @@ class _ObservationsOnCluster(ClassObservations):
     weights_of_all: RowBlocks | None
     moments: tuple[Array, float]
 
-    _objective = _ObjectiveOnCluster
+    _objective = _ClusterObjective
 
     @classmethod
-    def of(cls, problem: ClusterProblem, n_classes: int) -> _ObservationsOnCluster:
+    def of(cls, problem: ClusterProblem, n_classes: int) -> _ClusterObservations:
         points, weights = problem.X.rows, problem.weights_of_all
         if weights is not None and (least := min(weights.collect(_least))) < 0:
             raise ValueError(
@@ -250,9 +250,9 @@ class _ObservationsOnCluster(ClassObservations):
         shift = 0.0 if objective.features.center is None else objective.features.center
         return float((self.center - shift) @ function.coef + function.intercept)
 
-    def features(self, space: Any, *, centered: bool) -> _FeaturesOnCluster:
+    def features(self, space: Any, *, centered: bool) -> _ClusterFeatures:
         center = self.center if centered else None
-        return _FeaturesOnCluster(
+        return _ClusterFeatures(
             space,
             center,
             labeled=CenteredFeatures(self.labeled, center),

@@ -18,10 +18,10 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_random_state
 
 from lapwing._arrays import BLOCK_BYTES, Array, row_blocks
-from lapwing.dask._data import Points
+from lapwing.dask._data import ClusterPoints
 from lapwing.dask._placement import (
     PURPOSE,
-    Layout,
+    ListLayout,
     PlacedRows,
     Placement,
     in_order,
@@ -67,7 +67,7 @@ def check_recipe(recipe: Any) -> KNNGraph:
     return recipe
 
 
-def knn_edges(recipe: KNNGraph, X: Points) -> tuple[RowBlocks, Placement, float]:
+def knn_edges(recipe: KNNGraph, X: ClusterPoints) -> tuple[RowBlocks, Placement, float]:
     """Find the edges of a recipe.
 
     Returns
@@ -98,7 +98,7 @@ def knn_edges(recipe: KNNGraph, X: Points) -> tuple[RowBlocks, Placement, float]
     else:
         placement = in_order(X, n_blocks)
         placed = placement.rows
-        search, recall = _Search(placed, placed.map(_exact, placed.first_rows), k), 1.0
+        search, recall = _ClusterSearch(placed, placed.map(_exact, placed.first_rows), k), 1.0
     return search.edges(), placement.without_points(), recall
 
 
@@ -116,7 +116,7 @@ class _Index:
         None for a block without points.
     origin : ndarray of shape (d,), or None
         Subtracted from points before an exact search.
-    layout : Layout or None
+    layout : ListLayout or None
         Lists of all blocks; None for an exact search.
     local : ndarray of int32 of shape (n_lists,), or None
         Number of each list in this index; -1 for lists of other blocks.
@@ -126,7 +126,7 @@ class _Index:
     n: int
     index: Any = None
     origin: Array | None = None
-    layout: Layout | None = None
+    layout: ListLayout | None = None
     local: Array | None = None
 
     def candidates(self, points: Array, settings: _Settings) -> tuple[Array, Array | None]:
@@ -185,7 +185,7 @@ class _Settings(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class _Search:
+class _ClusterSearch:
     """Parameters and indexes of a search for the neighbours of all points.
 
     Attributes
@@ -288,8 +288,8 @@ def _true_neighbors(placed: RowBlocks, k: int, seed: int) -> _Truth:
 
 
 def _tuned(
-    placement: Placement, X: Points, k: int, target_recall: float, seed: int
-) -> tuple[_Search, float]:
+    placement: Placement, X: ClusterPoints, k: int, target_recall: float, seed: int
+) -> tuple[_ClusterSearch, float]:
     """Fill lists, and determine how many to read for the target recall.
 
     The lists and their contents are those of a search in memory, see `ann.tuned`.
@@ -299,10 +299,12 @@ def _tuned(
     found = placed.session.one(_holding, layout, truth.points, truth.lists, target_recall)
     holding = placed.session.gather([found])[0]
 
-    def fill(content: str) -> _Search:
-        return _Search(placed, placed.map(_filled, placed.first_rows, layout, content, seed), k)
+    def fill(content: str) -> _ClusterSearch:
+        return _ClusterSearch(
+            placed, placed.map(_filled, placed.first_rows, layout, content, seed), k
+        )
 
-    def recall_of(search: _Search, more: int, n_read: int) -> float:
+    def recall_of(search: _ClusterSearch, more: int, n_read: int) -> float:
         return replace(search, n_read=n_read, more=more).recall(truth)
 
     n_lists = placement.n_lists
@@ -326,7 +328,7 @@ def _exact(placed: PlacedRows, start: int) -> _Index:
     return _Index(start, len(points), NearestNeighbors().fit(points - origin), origin)
 
 
-def _filled(placed: PlacedRows, start: int, layout: Layout, content: str, seed: int) -> _Index:
+def _filled(placed: PlacedRows, start: int, layout: ListLayout, content: str, seed: int) -> _Index:
     """Fill the lists of a block; centres are those of all lists."""
     assert placed.lists is not None
     points, lists = placed.points, layout.lists
@@ -378,7 +380,7 @@ def _nearest_lengths(
     )
 
 
-def _holding(layout: Layout, points: Array, holders: Array, target_recall: float) -> int:
+def _holding(layout: ListLayout, points: Array, holders: Array, target_recall: float) -> int:
     """Return the number of nearest lists that contain `target_recall` of the true neighbours."""
     order = layout.lists.search(points, len(layout.first))[1]
     return ann.lists_holding(order, holders, target_recall)

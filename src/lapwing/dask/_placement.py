@@ -23,7 +23,7 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
 from lapwing._arrays import Array, row_blocks
-from lapwing.dask._data import Points
+from lapwing.dask._data import ClusterPoints
 from lapwing.dask._plan import count_of_groups
 from lapwing.dask._row_blocks import RowBlocks
 from lapwing.dask._session import PerPart
@@ -48,7 +48,7 @@ _SLACK = 0.1  # maximum distance of a cut from the balanced one, relative to a b
 
 
 @dataclass(frozen=True, eq=False)
-class Lists:
+class ListCenters:
     """Places of the inverted lists.
 
     Attributes
@@ -75,7 +75,11 @@ class Lists:
         return ListPlaces.of(load_faiss(PURPOSE), self.centers, 0)
 
     def __reduce__(self) -> Any:
-        return Lists, (self.centers, self.origin, self.scale)  # each worker groups the centres
+        return ListCenters, (
+            self.centers,
+            self.origin,
+            self.scale,
+        )  # each worker groups the centres
 
     def search(self, points: Array, n_lists: int) -> tuple[Array, Array]:
         """Find the nearest centres of points exactly: squared distances, and indices."""
@@ -89,12 +93,12 @@ class Lists:
         return squared, found
 
 
-class Layout(NamedTuple):
+class ListLayout(NamedTuple):
     """Lists, and the blocks that own them.
 
     Attributes
     ----------
-    lists : Lists
+    lists : ListCenters
     first : ndarray of shape (n_lists,)
         Number of the first part of each list.
     parts : ndarray of shape (n_lists,)
@@ -105,7 +109,7 @@ class Layout(NamedTuple):
         Position of each part in the order in which neighbours are close.
     """
 
-    lists: Lists
+    lists: ListCenters
     first: Array
     parts: Array
     owner: Array
@@ -150,7 +154,7 @@ class Placement:
         Row numbers in the user's order, one-dimensional for each block.
     chunks : tuple of int
         Sizes of the user's chunks.
-    layout : Future of Layout, or None
+    layout : Future of ListLayout, or None
         None if the blocks are those of the user's order.
     n_lists : int
     """
@@ -183,7 +187,7 @@ class Placement:
         return replace(values, parts=tuple(joined), sizes=tuple(self.chunks))
 
 
-def in_order(X: Points, n_blocks: int) -> Placement:
+def in_order(X: ClusterPoints, n_blocks: int) -> Placement:
     """Merge consecutive chunks into at most n_blocks blocks, in the user's order."""
     groups = _groups(X.rows.sizes, n_blocks)
     parts = [[X.rows.parts[i] for i in group] for group in groups]
@@ -193,12 +197,12 @@ def in_order(X: Points, n_blocks: int) -> Placement:
     return _placement(replace(X.rows, parts=made, sizes=sizes), X.rows.sizes)
 
 
-def near_neighbors(X: Points, n_blocks: int, seed: int) -> Placement:
+def near_neighbors(X: ClusterPoints, n_blocks: int, seed: int) -> Placement:
     """Move points to blocks of similar size, near their neighbours.
 
     Parameters
     ----------
-    X : Points
+    X : ClusterPoints
     n_blocks : int
     seed : int
         Seed of k-means.
@@ -264,14 +268,14 @@ def _rows_at(block: Array, at: tuple[Array, Array]) -> Array:
 class _Trained(NamedTuple):
     """Lists, and the number of sample points between any two of them."""
 
-    lists: Lists
+    lists: ListCenters
     between: CSR
 
 
 def _trained(pieces: list[Array], origin: Array, scale: float, n_lists: int, seed: int) -> _Trained:
     faiss = load_faiss(PURPOSE)
     sample, width = np.concatenate(pieces), code_width(len(origin))
-    lists = Lists(np.zeros((1, width), dtype=np.float32), origin, scale)
+    lists = ListCenters(np.zeros((1, width), dtype=np.float32), origin, scale)
     lists = replace(lists, centers=centers_of_lists(faiss, lists.scaled(sample), n_lists, seed))
     squared, near = lists.search(sample, min(_NEXT, n_lists))
     first = np.repeat(near[:, 0], near.shape[1] - 1)
@@ -296,7 +300,7 @@ def _counts(numbers: Array, n_lists: int) -> Array:
     return np.bincount(numbers, minlength=n_lists)
 
 
-def _layout(trained: _Trained, counts: Array, n_blocks: int) -> Layout:
+def _layout(trained: _Trained, counts: Array, n_blocks: int) -> ListLayout:
     """Split large lists, and assign the parts to blocks."""
     most = max(1.0, counts.sum() / n_blocks / _PARTS)
     parts = np.maximum(np.ceil(counts / most), 1).astype(np.int64)
@@ -313,7 +317,7 @@ def _layout(trained: _Trained, counts: Array, n_blocks: int) -> Layout:
         owner[members] = block
         rank[order] = position + np.arange(len(order))
         position += len(order)
-    return Layout(trained.lists, np.cumsum(parts) - parts, parts, owner, rank)
+    return ListLayout(trained.lists, np.cumsum(parts) - parts, parts, owner, rank)
 
 
 def _bisected(members: Array, weights: Array, between: CSR, n_blocks: int) -> list[Array]:
@@ -358,7 +362,7 @@ def _smooth_order(between: CSR) -> Array:
     return np.lexsort((along, place[labels]))
 
 
-def _owners(lists: Array, start: int, layout: Layout) -> Array:
+def _owners(lists: Array, start: int, layout: ListLayout) -> Array:
     """Return the block of each row of a chunk."""
     origins = start + np.arange(len(lists))
     owners = layout.owner[layout.first[lists] + origins % layout.parts[lists]]
@@ -382,7 +386,7 @@ def _take_rows(arrays: list[Array], rows: list[Array]) -> Array:
     return taken[0] if len(taken) == 1 else np.concatenate(taken)
 
 
-def _assembled(pieces: list[PlacedRows], layout: Layout) -> PlacedRows:
+def _assembled(pieces: list[PlacedRows], layout: ListLayout) -> PlacedRows:
     """Join the pieces of a block in the order of their lists, then of their rows."""
     origins = np.concatenate([piece.origins for piece in pieces])
     lists = np.concatenate([piece.lists for piece in pieces])

@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from lapwing._arrays import Array, is_sparse
-from lapwing.dask._session import PerPart, Session
+from lapwing.dask._session import ClusterSession, PerPart
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +25,7 @@ class RowBlocks:
 
     Attributes
     ----------
-    session : Session
+    session : ClusterSession
     parts : tuple of Future
         The blocks.
     sizes : tuple of int
@@ -34,7 +34,7 @@ class RowBlocks:
     dtype : dtype
     """
 
-    session: Session
+    session: ClusterSession
     parts: tuple[Any, ...]
     sizes: tuple[int, ...]
     n_columns: int
@@ -102,17 +102,14 @@ class RowBlocks:
 
     def __getitem__(self, index: Any) -> Any:
         """Fetch some rows, in the order of the index."""
-        index = np.asarray(index)
-        part = np.searchsorted(self.starts, index, side="right") - 1
-        used = np.unique(part)
-        local = [index[part == i] - self.starts[i] for i in used]
-        parts = PerPart([self.parts[i] for i in used])
-        blocks = self.session.gather(self.session.each(getitem, parts, PerPart(local)))
-        if not blocks:
+        found = zip(self.parts, self.at(np.asarray(index)).values, strict=True)
+        used = [(part, *at) for part, at in found if len(at[0])]
+        if not used:
             return np.empty((0, self.n_columns), dtype=self.dtype)
+        parts, places, rows = zip(*used, strict=True)
+        blocks = self.session.gather(self.session.each(getitem, PerPart(parts), PerPart(rows)))
         stacked = sp.vstack(blocks, format="csr") if is_sparse(blocks[0]) else np.vstack(blocks)
-        order = np.concatenate([np.flatnonzero(part == i) for i in used])
-        return stacked[np.argsort(order, kind="stable")]
+        return stacked[np.argsort(np.concatenate(places), kind="stable")]
 
     def at(self, index: Array) -> PerPart:
         """Split an index by block: positions in the index, and rows within the block."""

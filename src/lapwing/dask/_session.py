@@ -29,7 +29,7 @@ class PerPart(NamedTuple):
     values: Sequence[Any]
 
 
-class Session:
+class ClusterSession:
     """Calls of a client during a fit; a context manager that leaves nothing on the cluster.
 
     Parameters
@@ -48,7 +48,7 @@ class Session:
         self._dask = require("dask", extra="dask", purpose=_PURPOSE)
 
     @classmethod
-    def of(cls, client: Any) -> Session:
+    def of(cls, client: Any) -> ClusterSession:
         """Return a session of a client; None is the current client.
 
         Raises
@@ -76,7 +76,7 @@ class Session:
         session._refuse_closed()
         return session
 
-    def __enter__(self) -> Session:
+    def __enter__(self) -> ClusterSession:
         return self
 
     def __exit__(self, *error: object) -> None:

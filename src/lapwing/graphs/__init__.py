@@ -36,10 +36,5 @@ __all__ = [
     "smallest_eigenpairs",
 ]
 
-# The recipes of ``graph=``, in the order of messages.
-GRAPHS.update(
-    {one.__name__: one for one in (KNNGraph, AffinityGraph, TransformerGraph, AnchorGraph)}
-)
-
 # Model files contain these names; registries, in capitals, have no `__module__` to set.
 _publish(__name__, globals(), [name for name in __all__ if not name.isupper()])

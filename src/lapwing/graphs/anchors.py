@@ -38,7 +38,6 @@ from lapwing.problem import distinct_rows, value_order
 # k-means need not converge: more iterations or more points per anchor change errors by less than
 # another random state.
 _ROUNDS = 10
-_POINTS_PER_ANCHOR = 50
 _FEWEST, _MOST = 20, 1000  # default numbers of anchors
 _WORKING_MEMORY = 64  # MB of distances in scikit-learn's chunks
 
@@ -224,18 +223,8 @@ def _means(drawn: Array, m: int, rng: np.random.Generator) -> Array:
     return np.asarray(centers.astype(drawn.dtype))
 
 
-@dataclass(frozen=True)
-class _Choice:
-    """Method that chooses anchors from a sample of the points."""
-
-    drawn: int  # points drawn for each anchor
-    reduce: Callable[[Any, int, Any], Array]
-
-
-ANCHORS: dict[str, _Choice] = {
-    "kmeans": _Choice(_POINTS_PER_ANCHOR, _means),
-    "random": _Choice(1, lambda drawn, m, rng: as_dense(drawn)),
-}
+# Methods that choose anchors, with the number of points drawn for each anchor.
+ANCHORS = {"kmeans": 50, "random": 1}
 
 
 @parameters
@@ -437,10 +426,9 @@ class AnchorGraph(Parametrized):
             f"{m} anchors with {n_features} features",
             "Use fewer anchors (n_anchors), or reduce the features, e.g. by TruncatedSVD.",
         )
-        choice = ANCHORS[self.anchors]
-        n_drawn = min(len(order), choice.drawn * m)
+        n_drawn = min(len(order), ANCHORS[self.anchors] * m)
         drawn = rows_of(X, order[np.sort(rng.choice(len(order), n_drawn, replace=False))])
-        return choice.reduce(drawn, m, rng) if n_drawn > m else as_dense(drawn)
+        return _means(drawn, m, rng) if n_drawn > m else as_dense(drawn)
 
 
 def usual_number(n: int) -> int:

@@ -126,7 +126,7 @@ class FilterOperator(Protocol):
         """Return X without its first vectors."""
 
 
-class _Products:
+class _ThreadedOperator:
     """Products with a sparse matrix, in tasks of row blocks that run in threads."""
 
     def __init__(self, matrix: CSR, null: CSR, width: int) -> None:
@@ -297,7 +297,7 @@ def smallest_by_filter(
     X = np.random.default_rng(seed).standard_normal((n, block_width(k)), dtype=dtype)
     # Rows are processed in threads; threads of BLAS would wait for each other at each block.
     with single_blas_thread():
-        L = _Products(matrix, null, X.shape[1])
+        L = _ThreadedOperator(matrix, null, X.shape[1])
         del matrix  # L has copies of its parts
         found = filtered(L, X, k, upper, tolerance, slack, max_iter, callback)
     ascending, vectors = np.argsort(found.values, kind="stable"), np.empty_like(found.vectors)

@@ -22,7 +22,7 @@ I, as W is :math:`(Z \Lambda^{-1/2})(Z \Lambda^{-1/2})^T` with eigenvalues betwe
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Real
 from typing import Any, Protocol, cast
@@ -111,7 +111,6 @@ class Laplacian(PowerOperator):
     affinity: CSR
     normalized: bool = True
     power: int = 1
-    _casts: dict[np.dtype[Any], CSR] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
     def from_affinity(
@@ -185,9 +184,7 @@ class Laplacian(PowerOperator):
         """
         if np.dtype(dtype) == self.dtype:
             return self
-        return Laplacian(
-            self._matrix_in(np.dtype(dtype)), self.affinity, self.normalized, self.power
-        )
+        return replace(self, matrix=self._matrix_in_other_precision)
 
     def apply(self, F: Array) -> Array:
         """Compute L^p F by p sparse products.
@@ -207,7 +204,7 @@ class Laplacian(PowerOperator):
         check_values(values, self.n_points)
         dtype = np.dtype(np.float32 if values.dtype == np.float32 else np.float64)
         values = np.asarray(values, dtype=dtype, order="C")
-        L = self._matrix_in(dtype)
+        L = self.matrix if dtype == self.dtype else self._matrix_in_other_precision
         for _ in range(self.power):
             values = sparse_product(L, values)
         return values
@@ -229,14 +226,10 @@ class Laplacian(PowerOperator):
         with np.errstate(over="ignore"):  # infinity is a bound as well
             return float(norm**self.power)
 
-    def _matrix_in(self, dtype: np.dtype[Any]) -> CSR:
-        if dtype == self.dtype:
-            return self.matrix
-        if dtype not in self._casts:
-            self._casts[dtype] = laplacian_matrix(
-                self.affinity, self.degrees, self.normalized, dtype
-            )
-        return self._casts[dtype]
+    @cached_property
+    def _matrix_in_other_precision(self) -> CSR:
+        other = np.dtype(np.float32 if self.dtype == np.float64 else np.float64)
+        return laplacian_matrix(self.affinity, self.degrees, self.normalized, other)
 
 
 def _degrees(W: CSR) -> Array:

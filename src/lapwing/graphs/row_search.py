@@ -115,7 +115,7 @@ def search_rows(
         the next slab.
     """
     seed = int(check_random_state(random_state).randint(2**31 - 1))
-    search = _Search(RowPoints(X, metric), k, target_recall, seed, n_threads(n_jobs))
+    search = _CodeSearch(RowPoints(X, metric), k, target_recall, seed, n_threads(n_jobs))
     search.forecast(kept=memory is not None)
     key = (key_of(X), metric, k, float(target_recall), seed)
     found = _neighbors_by_lists(search, key, memory)
@@ -123,7 +123,7 @@ def search_rows(
     return found
 
 
-def _neighbors_by_lists(search: _Search, key: object, memory: Memory | str | None) -> Neighbors:
+def _neighbors_by_lists(search: _CodeSearch, key: object, memory: Memory | str | None) -> Neighbors:
     points, k, target_recall = search.points, search.k, search.target_recall
     stage, gathered = cached(memory, _stage, ignore=["compute"]), points.gathered(k)
     with faiss_threads(load_faiss(_PURPOSE), search.n_threads):
@@ -149,7 +149,7 @@ def _stage(key: object, name: object, *, compute: Callable[[], Any]) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class _Search:
+class _CodeSearch:
     """Search by codes, in three stages whose results are cached."""
 
     points: RowPoints
@@ -192,7 +192,7 @@ class _Search:
             "EigenfunctionClassifier.",
         )
 
-    def fill(self) -> _Lists:
+    def fill(self) -> _CodeLists:
         """Train inverted lists of codes on a sample, and fill them in one pass."""
         faiss = load_faiss(_PURPOSE)
         n, rng = self.points.n, np.random.RandomState(self.seed)
@@ -207,9 +207,9 @@ class _Search:
         quantizer.nprobe = reading_groups(faiss, 1).nprobe
         for _, values in self.points.slabs():
             index.add(self.scaled(values))
-        return _Lists(faiss, index)
+        return _CodeLists(faiss, index)
 
-    def tune(self, lists: _Lists) -> tuple[int, float]:
+    def tune(self, lists: _CodeLists) -> tuple[int, float]:
         """Return the number of lists to read, and their recall of true neighbours of a sample."""
         points, k = self.points, self.k
         rng = np.random.RandomState(self.seed)
@@ -225,7 +225,7 @@ class _Search:
         most = affordable_lists(lists.index.nlist, points.n, points.width, _CODE_OPERATIONS)
         return fewest_lists(recall_of, self.target_recall, most)
 
-    def find(self, lists: _Lists, n_read: int, rows: Array, values: Array) -> Nearest:
+    def find(self, lists: _CodeLists, n_read: int, rows: Array, values: Array) -> Nearest:
         """Find the neighbours of a slab: candidates by codes, and their distances in one pass."""
         asked = self.scaled(values)
         candidates = lists.candidates(asked, n_read, self.width, self.n_threads)
@@ -236,7 +236,7 @@ class _Search:
 
 
 @dataclass(frozen=True, eq=False)
-class _Lists:
+class _CodeLists:
     """Inverted lists of codes, searched by several threads.
 
     Attributes
@@ -269,9 +269,9 @@ class _Lists:
         return candidates
 
 
-def _deserialize(serialized: Array) -> _Lists:
+def _deserialize(serialized: Array) -> _CodeLists:
     faiss = load_faiss(_PURPOSE)
-    return _Lists(faiss, faiss.deserialize_index(serialized))
+    return _CodeLists(faiss, faiss.deserialize_index(serialized))
 
 
 def _scan(points: RowPoints, rows: Array, values: Array, k: int, dtype: Any = None) -> Nearest:
