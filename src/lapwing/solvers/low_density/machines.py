@@ -33,7 +33,6 @@ from lapwing.solvers.base import Result, Serialized, Settings, Status, join_colu
 from lapwing.solvers.low_density.methods import (
     LowDensityResult,
     Method,
-    approach,
     minimize_low_density,
 )
 from lapwing.solvers.low_density.shares import Contradiction, contradiction
@@ -427,14 +426,17 @@ def _fit(
     def on_iteration(known: Callable[[], Function]) -> bool:
         return report(lambda: in_space(known()))
 
-    settings = replace(recipe.settings, on_iteration=on_iteration)
+    tol, n_init = recipe.settings.tol, recipe.n_init
     if recipe.rough:
-        rough = replace(settings, tol=max(settings.tol, _ROUGH))
-        result = approach(objective, recipe.method, rough)
-    else:
-        result = minimize_low_density(
-            objective, recipe.method, settings, n_init=recipe.n_init, random=recipe.random
-        )
+        tol, n_init = max(tol, _ROUGH), 1
+    result = minimize_low_density(
+        objective,
+        recipe.method,
+        replace(recipe.settings, tol=tol, on_iteration=on_iteration),
+        n_init=n_init,
+        random=recipe.random,
+        rough=recipe.rough,
+    )
     function = result.minimum.state
     mean = observations.mean(objective, function)
     return Machine(*in_space(function), mean, 1.0, result, _value_bound(objective), contradicted)

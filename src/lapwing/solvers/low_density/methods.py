@@ -308,6 +308,7 @@ def minimize_low_density(
     *,
     n_init: int = 1,
     random: np.random.RandomState | None = None,
+    rough: bool = False,
 ) -> LowDensityResult:
     """Minimise an objective by a method, from one or more starts.
 
@@ -321,15 +322,20 @@ def minimize_low_density(
         Number of starts: the method's own start and n_init - 1 random starts.
     random : RandomState, optional
         Generator of the random starts.
+    rough : bool, default=False
+        Whether to return the point near a minimum that the method finds, without the last descent.
     """
-    solve = as_method(method).solve
-    # Only stages may run in single precision: in the last descent penalties amplify rounding
-    # errors.
-    exact = objective.in_double()
-    tol = settings.tol if _is_supervised(exact) else _START_TOL * settings.tol
-    supervised = _supervised(exact, replace(settings, tol=tol))
-    if _is_supervised(exact) or supervised.status == Status.CALLBACK:
-        return _unchanged(supervised)
+    solve, tol = as_method(method).solve, settings.tol
+    whole, has_unlabeled = objective, objective.unlabeled_weights.any()
+    if not rough:
+        # Only stages may run in single precision: in the last descent penalties amplify rounding
+        # errors.
+        whole = objective.in_double()
+        tol = tol * _START_TOL if has_unlabeled else tol
+    supervised = minimize(whole.supervised(), whole.zero(), replace(settings, tol=tol))
+    supervised = _of_whole(whole, supervised)
+    if not has_unlabeled or supervised.status == Status.CALLBACK:
+        return LowDensityResult(supervised, supervised, np.array([supervised.objective]), True)
     random = np.random.RandomState(0) if random is None else random
     found: list[Minimum] = []
     for number in range(n_init):
@@ -337,15 +343,15 @@ def minimize_low_density(
         if number:
             start = _random_start(objective, start, random)
         near = solve(objective, start, settings, number > 0)
-        if near.status == Status.CALLBACK:  # its value may be that of a stage
-            found.append(replace(near, objective=exact.value(near.state)))
-            break
-        found.append(local_minimum(exact, near.state, settings).after(near))
+        if rough or near.status == Status.CALLBACK:
+            found.append(_of_whole(whole, near))
+        else:
+            found.append(local_minimum(whole, near.state, settings).after(near))
         if found[-1].status == Status.CALLBACK:
             break
     best = min(found, key=lambda one: one.objective)
     ends = np.array([one.objective for one in found])
-    if best.status == Status.CALLBACK:
+    if rough or best.status == Status.CALLBACK:
         return LowDensityResult(best, supervised, ends, True)
     value = supervised.objective
     # The supervised solution may be the minimum itself, up to the tolerance: margins with an error
@@ -355,40 +361,9 @@ def minimize_low_density(
     return LowDensityResult(chosen, supervised, ends, improved)
 
 
-def approach(
-    objective: LowDensityObjective, method: str | Method, settings: Settings[Function]
-) -> LowDensityResult:
-    """Find a point near a minimum by a method, without the last descent.
-
-    Parameters
-    ----------
-    objective : LowDensityObjective
-    method : str or Method
-        A name in `METHODS`, or an object.
-    settings : Settings
-    """
-    with single_blas_thread():
-        supervised = _supervised(objective, settings)
-        if _is_supervised(objective) or supervised.status == Status.CALLBACK:
-            return _unchanged(supervised)
-        near = as_method(method).solve(objective, supervised.state, settings, False)
-        near = replace(near, objective=objective.value(near.state))  # may be the value of a stage
-        return LowDensityResult(near, supervised, np.array([near.objective]), True)
-
-
-def _supervised(objective: LowDensityObjective, settings: Settings[Function]) -> Minimum:
-    """Find the supervised solution, with the value of the whole objective."""
-    found = minimize(objective.supervised(), objective.zero(), settings)
-    return replace(found, objective=objective.value(found.state))
-
-
-def _is_supervised(objective: LowDensityObjective) -> bool:
-    """Return whether the unlabelled points have no weight."""
-    return not objective.unlabeled_weights.any()
-
-
-def _unchanged(supervised: Minimum) -> LowDensityResult:
-    return LowDensityResult(supervised, supervised, np.array([supervised.objective]), True)
+def _of_whole(objective: LowDensityObjective, minimum: Minimum) -> Minimum:
+    """Replace the value, which may be that of a stage, by that of the whole objective."""
+    return replace(minimum, objective=objective.value(minimum.state))
 
 
 def _random_start(
