@@ -356,11 +356,9 @@ def _in_python(message: str) -> str:
         "--weight", "weights"
     )
     name = r"('[^']*'|\S+?)(?=[.,;]?(?:\s|$))"
-    message = re.sub(rf"--(drop|keep|text) {name}", _as_list, message)
+    message = re.sub(
+        rf"--(drop|keep|text) {name}", lambda m: f"{m[1]}=[{m[2].strip(chr(39))!r}]", message
+    )
     message = re.sub(r"--impute (\w+)", r"impute='\1'", message)
     message = re.sub(r"--(\w+) (?=')", r"\1=", message)
     return re.sub(r"--(\w+)", r"\1=", message)
-
-
-def _as_list(found: re.Match[str]) -> str:
-    return f"{found[1]}=[{found[2].strip(chr(39))!r}]"

@@ -147,11 +147,7 @@ def encode_again(
             else reading
             for reading in readings
         ]
-    mixed = [
-        reading.column
-        for reading in readings
-        if isinstance(reading, NumberReading) and _mixes_marks(reading, raw.cells[reading.column])
-    ]
+    mixed = [one.column for one in readings if _mixes_marks(one, raw.cells[one.column])]
     error = (
         f"{raw.source}: {quoted(mixed)} was read with decimal commas when the model was fitted, "
         "and here it has decimal points as well as points that may be either. Say which with "
@@ -160,9 +156,10 @@ def encode_again(
     return _read_columns(raw, readings, [error] if mixed else [], like, strict=options.strict)
 
 
-def _mixes_marks(reading: NumberReading, cells: Cells) -> bool:
-    points = any("." in text for text in cells.counts)
-    return reading.decimal == "," and points and cells.fractions.size > 0
+def _mixes_marks(reading: Reading, cells: Cells) -> bool:
+    if not isinstance(reading, NumberReading) or reading.decimal == ".":
+        return False
+    return cells.fractions.size > 0 and any("." in text for text in cells.counts)
 
 
 def _choose_columns(

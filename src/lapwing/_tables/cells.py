@@ -390,13 +390,13 @@ def cells_of_texts(texts: Iterable[str | None]) -> Cells:
 
 
 def text_of(value: object) -> str:
-    """Format a Python value; empty for None."""
-    if value is None:
+    """Format a Python value; empty for None and NaN."""
+    if value is None or value != value:
         return ""
     if isinstance(value, str):
         return visible(value)
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
+    if isinstance(value, float):
+        return spell(value)
     if isinstance(value, dt.datetime) and value.time() == dt.time():
         value = value.date()
     return str(value).lower() if isinstance(value, bool) else str(value)

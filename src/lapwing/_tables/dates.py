@@ -21,7 +21,7 @@ from lapwing._tables.cells import LONGEST_NUMBER
 ORDERS = ("ymd", "dmy", "mdy")
 CLOCK = "clock"
 _SAMPLE = 2000
-_WORDS = {"ymd": "year-month-day", "dmy": "day.month.year", "mdy": "month/day/year"}
+ORDER_WORDS = {"ymd": "year-month-day", "dmy": "day.month.year", "mdy": "month/day/year"}
 _DAY_LENGTH = np.timedelta64(1, "D") / np.timedelta64(1, "us")
 
 _MONTHS = (
@@ -137,11 +137,6 @@ def choose_order(texts: Iterable[str], usual: str) -> tuple[str, int, bool]:
     winners = [order for order in ("ymd", usual, *ORDERS) if counts[order] == best]
     ambiguous = moments["dmy"] != moments["mdy"] and counts["dmy"] == counts["mdy"] == best
     return winners[0], best, ambiguous
-
-
-def order_words(order: str) -> str:
-    """Describe an order of dates."""
-    return "time of day" if order == CLOCK else _WORDS[order]
 
 
 def days_between(moments: NDArray[np.datetime64], origin: np.datetime64) -> NDArray[np.float64]:

@@ -147,7 +147,7 @@ class DateReading:
             "weekday": "day of the week",
             "hour": "hour of the day",
         }
-        return f"dates ({dates.order_words(self.order)}), as " + ", ".join(
+        return f"dates ({dates.ORDER_WORDS[self.order]}), as " + ", ".join(
             words[part] for part in self.parts
         )
 

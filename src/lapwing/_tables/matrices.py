@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -17,11 +17,11 @@ from sklearn.datasets import load_svmlight_file
 
 from lapwing._arrays import Matrix, is_sparse
 from lapwing._host.memory import require_memory
-from lapwing._tables.cells import as_text, spell
+from lapwing._tables.cells import as_text, text_of
 from lapwing._tables.columns import RawTable, TextColumn
 from lapwing._tables.roles import Selection, split_names
 from lapwing._tables.source import Source, find_encoding, open_source, open_text, readable
-from lapwing._words import listed, visible
+from lapwing._words import listed
 
 T = TypeVar("T")
 Arrays = Mapping[str, NDArray[Any]]
@@ -40,7 +40,8 @@ def read_svmlight(sources: Sequence[Source], selection: Selection) -> RawTable:
     the model for new rows, as the first column may be empty in a single file.
     """
     where, base = listed([str(source) for source in sources], 1), selection.svmlight_base
-    parts, targets = zip(*(_load(s, "svmlight file", _load_svmlight) for s in sources), strict=True)
+    load = partial(load_svmlight_file, dtype=np.float64, zero_based=True)
+    parts, targets = zip(*(_load(s, "svmlight file", load) for s in sources), strict=True)
     lowest = min((int(X.indices.min()) for X in parts if X.indices.size), default=1)
     if base is None:
         base = min(lowest, 1)
@@ -60,11 +61,6 @@ def read_svmlight(sources: Sequence[Source], selection: Selection) -> RawTable:
     # Every file has targets, so that they are not worth a remark where the model needs none.
     ignored = tuple(name for name in table.roles.ignored if name != TARGET)
     return replace(table, roles=replace(table.roles, ignored=ignored))
-
-
-def _load_svmlight(opened: Any) -> tuple[Any, NDArray[Any]]:
-    X, y = load_svmlight_file(opened, dtype=np.float64, zero_based=True)
-    return X.tocsr(), y
 
 
 def _load(source: Source, what: str, load: Callable[[Any], T]) -> T:
@@ -269,18 +265,14 @@ def _check_points(X: Any, what: str, source: Source) -> None:
 
 def _texts(values: NDArray[Any], where: str) -> NDArray[Any]:
     """Convert the entries of an array to text; NaN becomes blank."""
-    if values.dtype.kind == "f":
-        # Converted to float64 first: the shortest text of a float32 is that of another float64.
-        wide = values.astype(np.float64).tolist()
-        return as_text(["" if math.isnan(v) else spell(v) for v in wide])
-    if values.dtype.kind == "b":
-        return as_text(["true" if v else "false" for v in values])
-    if values.dtype.kind not in "iuU":
+    if values.dtype.kind not in "fbiuU":
         raise ValueError(
             f"{where} has the type {values.dtype}; "
             "it must hold integers, floats, truth values or text."
         )
-    return as_text([visible(str(v)) for v in values])
+    # Converted to float64 first: the shortest text of a float32 is that of another float64.
+    wide = values.astype(np.float64) if values.dtype.kind == "f" else values
+    return as_text(list(map(text_of, wide.tolist())))
 
 
 def _usual_marker(labels: NDArray[Any]) -> str:

@@ -187,16 +187,12 @@ def print_columns(
 
 
 def _write_csv(columns: dict[str, NDArray[Any]], path: Path, dialect: Dialect, what: str) -> None:
-    lines = _csv_lines(columns, dialect, what)
+    text = "".join(_csv_lines(columns, dialect, what))
     try:
-        _write_lines(lines, path, dialect.encoding)
+        content = text.encode(dialect.encoding)
     except UnicodeEncodeError:  # rows of another file, or a label, have other characters
-        _write_lines(lines, path, "utf-8-sig")
-
-
-def _write_lines(lines: list[str], path: Path, encoding: str) -> None:
-    with path.open("w", encoding=encoding, newline="") as file:
-        file.writelines(lines)
+        content = text.encode("utf-8-sig")
+    path.write_bytes(content)
 
 
 def _csv_lines(

@@ -321,33 +321,25 @@ def warn_of_new_values(columns: ColumnTransformer, X: Any, where: str) -> None:
     """
     for part, encoder, names in columns.transformers_:
         if part == "categorical":
-            _warn_of_categories(X, dict(zip(names, encoder.categories_, strict=True)), where)
+            for name, values in zip(names, encoder.categories_, strict=True):
+                new = sorted(str(value) for value in {*X[name].to_list()} - {*values.tolist()})
+                if new:
+                    warn(
+                        f"{where}: {quoted(new)} in {name!r} did not occur in the fit, and is "
+                        "treated as none of the known values.",
+                        LapwingWarning,
+                    )
         elif part.startswith("text"):
-            _warn_of_texts(encoder.transform(X[names]), names, X.shape[1] == 1, where)
-
-
-def _warn_of_categories(X: Any, known: Mapping[str, NDArray[Any]], where: str) -> None:
-    for name, values in known.items():
-        new = sorted(str(value) for value in {*X[name].to_list()} - {*values.tolist()})
-        if new:
-            warn(
-                f"{where}: {quoted(new)} in {name!r} did not occur in the fit, and is treated as "
-                "none of the known values.",
-                LapwingWarning,
-            )
-
-
-def _warn_of_texts(words: Any, name: str, alone: bool, where: str) -> None:
-    unknown = np.flatnonzero(np.diff(words.indptr) == 0)
-    if not unknown.size:
-        return
-    rows = "1 row has" if unknown.size == 1 else f"{unknown.size} rows have"
-    cure = "The answer says nothing there" if alone else "The other columns alone decide there"
-    warn(
-        f"{where}: {rows} no word in {name!r} that the model knows (the first is row "
-        f"{unknown[0] + 1}). {cure}.",
-        LapwingWarning,
-    )
+            unknown = np.flatnonzero(np.diff(encoder.transform(X[names]).indptr) == 0)
+            if unknown.size:
+                rows = "1 row has" if unknown.size == 1 else f"{unknown.size} rows have"
+                alone = "The answer says nothing there"
+                cure = alone if X.shape[1] == 1 else "The other columns alone decide there"
+                warn(
+                    f"{where}: {rows} no word in {names!r} that the model knows (the first is row "
+                    f"{unknown[0] + 1}). {cure}.",
+                    LapwingWarning,
+                )
 
 
 def _vectorizer(*, letters: bool) -> TfidfVectorizer:

@@ -65,7 +65,7 @@ def read_for_model(paths: Sequence[Path], selection: Selection) -> RawTable:
 def read_raw(paths: Sequence[Path], selection: Selection) -> RawTable:
     """Read the files of a fit without checks, and concatenate their rows.
 
-    Labels of files of answers are merged later, see `lapwing._tables.tables.complete_labels`.
+    Labels of files of answers are merged later, by `lapwing._tables.labels.LabelColumn.of`.
 
     Raises
     ------
@@ -90,8 +90,13 @@ def read_raw(paths: Sequence[Path], selection: Selection) -> RawTable:
             if is_answers(part, tables, selection.id):
                 answer_files.append((name_of([path]), part))
                 continue
+            if keys.chosen in part.texts and selection.id is None:
+                raise ValueError(
+                    f"{source} holds suggested rows (column {keys.chosen!r}), and it is not known "
+                    "which column names them. Give --id COLUMN, as for the command that suggested "
+                    "them."
+                )
             if not part.is_matrix:
-                _check_named(part, str(source), keys, selection)
                 later.resolve(part.roles.names, str(source))  # for the error message
             tables.append(part)
             named.append(path)
@@ -209,12 +214,3 @@ def _read_later(source: Source, later: Selection, keys: Keys) -> RawTable:
         partial=True,
     )
     return _read_one(source, selection)
-
-
-def _check_named(part: RawTable, source: str, keys: Keys, selection: Selection) -> None:
-    """Raise ValueError if the id column of a file of suggested rows is not known."""
-    if keys.chosen in part.texts and selection.id is None:
-        raise ValueError(
-            f"{source} holds suggested rows (column {keys.chosen!r}), and it is not known which "
-            "column names them. Give --id COLUMN, as for the command that suggested them."
-        )
