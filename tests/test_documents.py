@@ -28,8 +28,8 @@ from lapwing._app.requests import (
     SuggestRequest,
     TuneRequest,
 )
+from lapwing._tables.labels import NO_LABEL
 from lapwing._tables.reading import FORMATS
-from lapwing._tables.words import NO_LABEL
 
 ROOT = Path(__file__).resolve().parents[1]
 

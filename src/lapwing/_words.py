@@ -1,8 +1,9 @@
-"""Names in messages, similar names, and blanks around texts."""
+"""Words of messages: lists of names, similar names, long texts, and several errors in one."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from difflib import get_close_matches
 
 # Characters that `str.strip` removes, and invisible ones that web pages and converters insert.
@@ -32,3 +33,45 @@ def guess(name: str, names: Iterable[str], n: int = 3, words: str = "Did you mea
 def visible(text: str) -> str:
     """Strip blanks from both ends, zero-width ones included."""
     return text.strip() if text.isascii() else text.strip(BLANKS)
+
+
+def shorten(text: str) -> str:
+    """Shorten a long text for a message."""
+    return text if len(text) <= 30 else f"{text[:27]}..."
+
+
+class InputErrors:
+    """Collected error messages, to be raised as one error.
+
+    Parameters
+    ----------
+    where : str
+        Names of the files, with which each message begins.
+    """
+
+    def __init__(self, where: str) -> None:
+        self.where = where
+        self.messages: list[str] = []
+
+    @contextmanager
+    def gather(self) -> Iterator[None]:
+        """Collect the message of a `ValueError` in the block."""
+        try:
+            yield
+        except ValueError as error:
+            self.messages.append(str(error))
+
+    def raise_all(self) -> None:
+        """Raise the collected messages, if there are any."""
+        if self.messages:
+            raise ValueError(join_messages(self.where, self.messages))
+
+
+def join_messages(where: str, messages: Sequence[str]) -> str:
+    """Join several messages; a single one is returned unchanged."""
+    messages = list(dict.fromkeys(messages))
+    if len(messages) == 1:
+        return messages[0]
+    each = [message.removeprefix(where).lstrip(": ") for message in messages]
+    listed = " ".join(f"({number}) {message}" for number, message in enumerate(each, start=1))
+    return f"{where}: {len(messages)} errors. {listed}"

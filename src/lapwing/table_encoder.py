@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from dataclasses import KW_ONLY
+from dataclasses import KW_ONLY, replace
 from typing import Any, Self
 
 import numpy as np
@@ -20,7 +20,7 @@ from lapwing._tables.assembly import encode, encode_again, feature_errors, warn_
 from lapwing._tables.columns import RawTable
 from lapwing._tables.embedding import Embedder, find_encoder
 from lapwing._tables.encoders import EncodedReading, Features, describe_reading, reading_from
-from lapwing._tables.frames import cells_of_frame
+from lapwing._tables.frames import read_frame
 from lapwing._tables.preprocessing import (
     IMPUTES,
     OVERFLOW,
@@ -29,9 +29,8 @@ from lapwing._tables.preprocessing import (
     preprocess,
     warn_of_new_values,
 )
-from lapwing._tables.roles import ColumnRoles, ReadOptions, Selection, tidy_names
-from lapwing._tables.words import join_messages
-from lapwing._words import guess, quoted
+from lapwing._tables.roles import ReadOptions, Selection, tidy_names
+from lapwing._words import guess, join_messages, quoted
 
 
 @parameters
@@ -174,11 +173,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return self._fit(X).points
 
     def _fit(self, X: PointData) -> Preprocessed:
-        cells = cells_of_frame(X)
-        names = list(cells)
+        raw = read_frame(X)
+        names = raw.roles.names
         self._check(names)
-        n = next((column.numbers.size for column in cells.values()), 0)
-        used = {name: column for name, column in cells.items() if name not in self.drop}
+        used = {name: column for name, column in raw.cells.items() if name not in self.drop}
+        raw = replace(raw, cells=used)
         try:
             encoder = None if self.encoder is None else find_encoder(self.encoder)
             options = ReadOptions(
@@ -188,7 +187,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 decimal=self.decimal,
                 dates=self.dates,
             )
-            raw = RawTable(n, ColumnRoles(), used, source="X")
             features = encode(raw, Selection.of(options), X)
             _refuse(features, raw, missing=self.impute != "none", new=False)
             # New rows may have missing numbers in columns without any here.
@@ -233,19 +231,17 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             are categories or words that the fit did not contain.
         """
         check_is_fitted(self)
-        cells = cells_of_frame(X)
-        if not hasattr(X, "columns") and len(cells) != self.n_features_in_:
+        raw = read_frame(X)
+        n_columns = len(raw.cells)
+        if not hasattr(X, "columns") and n_columns != self.n_features_in_:
             raise ValueError(
-                f"X has {len(cells)} columns, but TableEncoder was fitted to {self.n_features_in_}."
+                f"X has {n_columns} columns, but TableEncoder was fitted to {self.n_features_in_}."
             )
         readings = [reading_from(one) for one in self.columns_]
-        missing = [one.column for one in readings if one.column not in cells]
+        missing = [one.column for one in readings if one.column not in raw.cells]
         if missing:
-            here = guess(missing[0], cells, words=" Is it {} here?")
+            here = guess(missing[0], raw.cells, words=" Is it {} here?")
             raise ValueError(f"X has no column {quoted(missing)}, which the fit had.{here}")
-        used = {one.column: cells[one.column] for one in readings}
-        n = next((column.numbers.size for column in cells.values()), 0)
-        raw = RawTable(n, ColumnRoles(), used, source="X")
         read = encode_again(raw, readings, ReadOptions(), X)
         try:
             _refuse(read, raw, missing=self._impute != "none", new=True)

@@ -29,7 +29,7 @@ from lapwing._tables.labels import LabelAdvice
 from lapwing._tables.predictions import PREDICTION_FORMATS, SHEET_FORMATS
 from lapwing._tables.reading import TABLES
 from lapwing._tables.roles import ReadOptions
-from lapwing._tables.words import shorten
+from lapwing._words import shorten
 
 PREDICTIONS, _REPORT = Path("predictions.csv"), Path("report.html")
 _PAGE = (".html", ".htm")

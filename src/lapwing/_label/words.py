@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lapwing._tables.words import NO_LABEL
+from lapwing._tables.labels import NO_LABEL
 
 LONGEST_NAME = 200
 MOST_CLASSES = 1000  # names; their codes are 16 bits wide on the way to the page

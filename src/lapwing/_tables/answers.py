@@ -16,9 +16,9 @@ from itertools import chain, count
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing._tables.cells import as_text, read_amount
+from lapwing._tables.cells import as_text, read_amount, without_guard
 from lapwing._tables.columns import SUGGESTED, FileAnswers, Keys, RawTable
-from lapwing._tables.words import shorten, without_guard
+from lapwing._words import shorten
 
 _SAME = 1e-6  # relative: spreadsheets keep fifteen digits, and may display fewer
 _ROW_NUMBER = re.compile(r"(\d+)(?:[.,]0*)?")

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from lapwing._arrays import is_sparse
 from lapwing._host.warn import warn
 from lapwing._tables.cells import BadCells, Cells, usual_mark
-from lapwing._tables.columns import RawTable
+from lapwing._tables.columns import RawTable, name_row
 from lapwing._tables.encoders import (
     CATEGORICAL,
     NUMERIC,
@@ -40,8 +40,7 @@ from lapwing._tables.inference import (
     other_reading,
 )
 from lapwing._tables.roles import ReadOptions, Selection
-from lapwing._tables.words import name_row, shorten
-from lapwing._words import listed, quoted
+from lapwing._words import listed, quoted, shorten
 from lapwing.exceptions import LapwingWarning
 
 

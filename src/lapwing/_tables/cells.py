@@ -20,10 +20,27 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing._tables.words import TRUTH_VALUES
 from lapwing._words import visible
 
 T = TypeVar("T")
+
+# Compared in lower case. Only these count with `strict`.
+MISSING_WORDS = frozenset({"", "na", "n/a", "nan", "null", "none"})
+
+# Further words of users and spreadsheets, in English and German.
+USUAL_MISSING_WORDS = MISSING_WORDS | {
+    *("-", "--", "---", "\u2013", "\u2014", ".", "..", "...", "?", "??", "/"),
+    *("<na>", "nat", "nil", "(null)", "(blank)", "(leer)", "\\n", "n.a.", "n.a", "n. a."),
+    *("n.d.", "n.d", "n. d.", "not determined"),
+    *("#n/a", "#na", "#nv", "#value!", "#wert!", "#div/0!", "#ref!", "#bezug!"),
+    *("#name?", "#num!", "#zahl!", "#null!"),
+    *("unknown", "missing", "not available", "not known", "not given", "not specified"),
+    *("unbekannt", "fehlt", "fehlend", "keine angabe", "keine angaben", "k.a.", "k.a", "k. a."),
+    *("nicht bekannt", "nicht angegeben", "nicht verfügbar", "n.v.", "n. v."),
+}
+TRUTH_VALUES = {"true": 1.0, "false": 0.0}
+# Prepended to a text that a spreadsheet would run; see `lapwing._tables.predictions`.
+_GUARD = re.compile(r"'(?=[=+\-@\t\r])")
 
 _CURRENCIES = "EUR USD GBP CHF JPY SEK NOK DKK PLN CZK HUF CAD AUD"
 _SIGNS = "€$£¥₹₽₺₩"
@@ -226,6 +243,11 @@ def is_unit(text: str) -> bool:
     """Return whether a text is the name of a unit, with or without brackets."""
     bare = text.strip("[]() ")
     return bool(bare) and (bool(kind_of_unit(unit_name(bare))))
+
+
+def without_guard(text: str) -> str:
+    """Remove the quote before a text that prevents spreadsheets from running it."""
+    return _GUARD.sub("", text, count=1) if text.startswith("'") else text
 
 
 @dataclass(frozen=True)

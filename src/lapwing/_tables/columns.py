@@ -22,7 +22,7 @@ from lapwing._tables.cells import (
     numeric_cells,
 )
 from lapwing._tables.roles import ColumnRoles
-from lapwing._tables.words import name_row, shorten
+from lapwing._words import shorten
 
 
 @dataclass(frozen=True)
@@ -305,3 +305,8 @@ def _join_columns(columns: Sequence[TextColumn]) -> TextColumn:
         np.concatenate([column.texts for column in columns]),
         np.concatenate([column.numbers_or_nan for column in columns]) if typed else None,
     )
+
+
+def name_row(row: int, places: NDArray[np.int64] | None) -> str:
+    """Name a row, counted from 0, by its number in the file or spreadsheet."""
+    return f"row {row + 1}" if places is None else f"row {places[row]} of the sheet"

@@ -30,7 +30,7 @@ from lapwing._host.threads import available_threads
 from lapwing._host.warn import warn
 from lapwing._tables.encoders import ENCODED, EncodedReading, Encoding, Features
 from lapwing._tables.frames import frame_of
-from lapwing._tables.words import shorten
+from lapwing._words import shorten
 from lapwing.estimators.prepared import SILENT, Stages
 from lapwing.exceptions import LapwingWarning
 

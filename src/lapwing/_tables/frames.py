@@ -22,13 +22,13 @@ from lapwing._host.modules import require
 from lapwing._rows.parquet import reading_parquet
 from lapwing._tables.cells import Cells, as_text, cells_of_texts, cells_of_values, numeric_cells
 from lapwing._tables.columns import RawTable, TextColumn
-from lapwing._tables.roles import ReadOptions, Selection
+from lapwing._tables.roles import ColumnRoles, ReadOptions, Selection
 from lapwing._tables.source import Source
 
 _READABLE = (str, Number, np.generic, Decimal, dt.date, dt.time, dt.timedelta)
 
 
-def cells_of_frame(X: Any) -> dict[str, Cells]:
+def read_frame(X: Any) -> RawTable:
     """Return the columns of a data frame, or of an array, named x0, x1 and so on.
 
     Parameters
@@ -40,15 +40,21 @@ def cells_of_frame(X: Any) -> dict[str, Cells]:
     ValueError
         If it is not a table, or two columns have the same name.
     """
-    library = type(X).__module__.partition(".")[0]
     refuse_query(X)
-    if library == "polars" and hasattr(X, "columns"):
+    if type(X).__module__.partition(".")[0] == "polars" and hasattr(X, "columns"):
         pl = require("polars", extra="cli", purpose="a polars DataFrame")
-        return {name: cells_of_series(X[name], pl) for name in X.columns}
-    if hasattr(X, "columns") and hasattr(X, "iloc"):
+        cells = {name: cells_of_series(X[name], pl) for name in X.columns}
+    elif hasattr(X, "columns") and hasattr(X, "iloc"):
         names = [str(name) for name in X.columns]
         refuse_repeated(names)
-        return {name: _cells_of_pandas(X.iloc[:, j]) for j, name in enumerate(names)}
+        cells = {name: _cells_of_pandas(X.iloc[:, j]) for j, name in enumerate(names)}
+    else:
+        cells = {f"x{j}": _cells_of_array(x) for j, x in enumerate(_read_array(X).T)}
+    n = next((column.numbers.size for column in cells.values()), 0)
+    return RawTable(n, ColumnRoles(tuple(cells), tuple(cells)), cells, source="X")
+
+
+def _read_array(X: Any) -> NDArray[Any]:
     if is_sparse(X):
         raise ValueError("X is a sparse matrix, of numbers alone: it needs no TableEncoder.")
     try:
@@ -60,7 +66,7 @@ def cells_of_frame(X: Any) -> dict[str, Cells]:
             f"X has {array.ndim} dimension{'s' * (array.ndim != 1)}, and a table has 2. One column "
             "of a data frame is given as X[['column']]."
         )
-    return {f"x{j}": _cells_of_array(column) for j, column in enumerate(array.T)}
+    return array
 
 
 def join_columns(columns: Mapping[str, NDArray[Any]], n: int, like: object = None) -> Any:

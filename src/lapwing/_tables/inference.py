@@ -20,6 +20,8 @@ from numpy.typing import NDArray
 
 from lapwing._tables import dates
 from lapwing._tables.cells import (
+    MISSING_WORDS,
+    USUAL_MISSING_WORDS,
     Amount,
     BadCells,
     Cells,
@@ -39,7 +41,7 @@ from lapwing._tables.encoders import (
     Reading,
     TextReading,
 )
-from lapwing._tables.words import MISSING_WORDS, USUAL_MISSING_WORDS, shorten
+from lapwing._words import shorten
 
 # One-hot columns dilute distances: with more values, or with one or two rows per value, the text
 # names rows rather than categories.

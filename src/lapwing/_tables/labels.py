@@ -15,12 +15,11 @@ from numpy.typing import NDArray
 
 from lapwing._host.warn import warn
 from lapwing._tables.cells import count_marks, kind_of_unit, plain_number, read_amount, usual_mark
-from lapwing._tables.columns import FileAnswers, RawTable, TextColumn
+from lapwing._tables.columns import FileAnswers, RawTable, TextColumn, name_row
 from lapwing._tables.inference import MIN_WORDS, count_words
 from lapwing._tables.matrices import read_labels
 from lapwing._tables.roles import ReadOptions
-from lapwing._tables.words import NO_LABEL, name_row, shorten
-from lapwing._words import listed, quoted
+from lapwing._words import listed, quoted, shorten
 from lapwing.classes.label_checks import (
     MANY_NUMBERS,
     dominates,
@@ -33,6 +32,12 @@ from lapwing.classes.label_checks import (
 )
 from lapwing.exceptions import LapwingWarning
 
+# Notations of programs, case-sensitive: "none" and "Na" may be classes (no damage, sodium). A word
+# in this list is never a label; any other word is a class, and is shown as such.
+NO_LABEL = frozenset(
+    {"", "NA", "N/A", "n/a", "#N/A", "#NV", "<NA>", "NaN", "nan", "NAN", "NaT", "NULL", "null"}
+    | {"None"}
+)
 # Notations of a number by programs. 007 and 1_0 are names.
 _NUMBER = re.compile(r"[+-]?(?:0|[1-9]\d*)(?:\.\d*)?(?:[eE][+-]?\d+)?")
 _WHOLE = re.compile(r"[+-]?(?:0|[1-9]\d*)(?:\.0*)?")

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from lapwing._tables.answers import is_answers, locate, name_keys
-from lapwing._tables.cells import Cells, is_unit, read_amount, usual_mark
-from lapwing._tables.columns import Keys, RawTable, join_tables
+from lapwing._tables.cells import USUAL_MISSING_WORDS, Cells, is_unit, read_amount, usual_mark
+from lapwing._tables.columns import Keys, RawTable, join_tables, name_row
 from lapwing._tables.csv import read_csv
 from lapwing._tables.encoders import NUMERIC
 from lapwing._tables.excel import read_excel
@@ -21,7 +21,6 @@ from lapwing._tables.inference import marks_of_table
 from lapwing._tables.matrices import read_matrix_market, read_npy, read_npz, read_svmlight
 from lapwing._tables.roles import Selection
 from lapwing._tables.source import Source, open_source
-from lapwing._tables.words import USUAL_MISSING_WORDS, name_row
 from lapwing._words import listed
 
 TABLES: dict[str, Callable[[Source, Selection], RawTable]] = {

@@ -9,10 +9,9 @@ from dataclasses import dataclass, replace
 from itertools import chain, count
 from typing import Any
 
-from lapwing._tables.cells import read_amount
+from lapwing._tables.cells import read_amount, without_guard
 from lapwing._tables.encoders import NUMERIC
-from lapwing._tables.words import join_messages, without_guard
-from lapwing._words import guess, quoted
+from lapwing._words import guess, join_messages, quoted
 
 DECIMALS = ("auto", ".", ",")
 DATE_ORDERS = ("auto", "day", "month")

@@ -40,8 +40,7 @@ from lapwing._tables.labels import (
 from lapwing._tables.matrices import TARGET
 from lapwing._tables.reading import SVMLIGHT, name_of, read_for_model, read_raw
 from lapwing._tables.roles import ReadOptions, Selection
-from lapwing._tables.words import InputErrors
-from lapwing._words import quoted
+from lapwing._words import InputErrors, quoted
 from lapwing.exceptions import LapwingWarning
 
 USUAL_ADVICE = LabelAdvice()
