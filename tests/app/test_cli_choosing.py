@@ -299,6 +299,7 @@ def test_sizes_do_not_change_the_evidence(monkeypatch: pytest.MonkeyPatch) -> No
 def test_tune_passes_class_sizes_to_the_estimator() -> None:
     columns = {"label": "kind", "id": "cell", "drop": ("truth",)}
     sizes = ("class_prior=a:1,b:3",)
+    assert TuneRequest(data=DATA, label="y", method="laprls").method == "laprls-cv"
     request = TuneRequest(data=DATA, method=AUTO, settings=sizes, **columns)
     table = reading.read(request)
     assert choosing.choose(table, request, table.X).estimator.class_prior == {"a": 1, "b": 3}
@@ -423,12 +424,6 @@ def test_tune_of_numbers_and_of_single_labels(blobs: pl.DataFrame) -> None:
     assert "these are the usual parameters" in page()
     write_numbers(blobs, pl.col("x"), 20)
     assert "LapRLSRegressorCV" in run(f"tune {LABELS} --drop x").out
-
-
-def test_tune_rejects_methods_without_parameters_to_choose() -> None:
-    assert TuneRequest(data=DATA, label="y", method="laprls").method == "laprls-cv"
-    with pytest.raises(ValueError, match=r"s3vc has no parameters that tune can choose\. Use one"):
-        TuneRequest(data=DATA, label="y", method="s3vc")
 
 
 # --- probabilities --------------------------------------------------------------------------------

@@ -277,33 +277,6 @@ def test_label_prints_the_address_and_the_numbers_of_labels(
 
 
 @pytest.mark.usefixtures("shown")
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ("--text nothing", "has no column 'nothing' (--text)"),
-        ("--method s3vc", "--method s3vc cannot be updated with labels of classes. Use one of "
-                          "lapsvc, laprls, laperls, balanced."),
-        ("--method lapsvr", "cannot be updated with labels of classes"),
-        ("--method lapsvc --set gamma_I=0", "removes the graph"),
-        ("--classes a,NA", "--classes: 'NA' means \"no label\""),
-        ("--map a", "--map takes two columns"),
-        ("--journal .", "it is a folder"),
-        ("--journal t.csv", "t.csv is not a journal of lapwing label"),
-        ("--image name", "nor any other of those that the column names first. Names of files "
-                         "begin at the folder"),
-        ("--drop a,b,name --text note", "no column to learn from besides the label. The columns "
-                                        "of --id, --image,"),
-    ],
-)  # fmt: skip
-def test_rejects_wrong_options_of_label(options: str, message: str) -> None:
-    write("t.csv", [row | {"note": f"text {k}"} for k, row in enumerate(table())])
-    if "note" in options:
-        options += " --drop note"
-    refused(run(f"{LABEL} {options}"), message)
-    refused(run("label -"), "Standard input has no folder for the labels. Name a file with")
-
-
-@pytest.mark.usefixtures("shown")
 def test_some_images_may_be_missing() -> None:
     write("t.csv", table())
     Path("r5").write_bytes(b"GIF89a")

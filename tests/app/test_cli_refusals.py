@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from lapwing._label.serving import LabelServer
 from tests.helpers.commandline import refused, run
 
 GOOD = "x,z,kind\n1,2,a\n3,1,b\n2,5,\n"
@@ -35,6 +36,7 @@ FILES: dict[str, str | bytes] = {
 
 CLASSES = "fit three.csv --label kind --method auto --set class_prior="
 FIT = "fit g.csv --label kind"
+LABEL = "label g.csv --label kind --no-browser"
 FLOWERS = "fit home/t.csv --label kind --id flower --truth truth"
 MATRIX = "--with-columns is about tables, and this format holds a matrix. Leave it out.\n"
 MODEL = "predict home/m home/t.csv"
@@ -150,6 +152,18 @@ REFUSED: list[tuple[str, ...]] = [
     ("suggest g.csv --label kind", "--out"),
     ("suggest g.csv --label kind --out n.csv -k 0", "-k"),
     ("suggest g.csv --label kind --out n.csv --set updatable=no", "updatable is not available"),
+    ("tune g.csv --method s3vc", "s3vc has no parameters that tune can choose. Use one of laps"),
+    (f"{LABEL} --text nothing", "has no column 'nothing' (--text)"),
+    (f"{LABEL} --method s3vc", "cannot be updated with", "of lapsvc, laprls, laperls, balanced."),
+    (f"{LABEL} --method lapsvr", "cannot be updated with labels of classes"),
+    (f"{LABEL} --method lapsvc --set gamma_I=0", "removes the graph"),
+    (f"{LABEL} --classes a,NA", "--classes: 'NA' means \"no label\""),
+    (f"{LABEL} --map a", "--map takes two columns"),
+    (f"{LABEL} --journal .", "it is a folder"),
+    (f"{LABEL} --journal g.csv", "g.csv is not a journal of lapwing label"),
+    (f"{LABEL} --image x", "of those that the column names first. Names of files begin at the fol"),
+    (f"{LABEL} --drop x,z --text x", "no column to learn from besides the label", "--id, --image,"),
+    ("label -", "Standard input has no folder for the labels. Name a file with"),
     ("demo --output p.bmp", ".png, .pdf or .svg"),
     ("demo --output none/p.png", "there is no folder"),
     ("demo --labels-per-class 0", "--labels-per-class"),
@@ -170,6 +184,7 @@ def test_rejects_wrong_commands_in_one_line_and_changes_no_file(
     Path("cut").write_bytes((home / "m").read_bytes()[:2000])
     Path("f.csv").mkdir()
     monkeypatch.setattr(sys, "stdin", None)  # as after <&- in a shell
+    monkeypatch.setattr(LabelServer, "wait", lambda self: None)
     before = contents(folder)
     out = "--predictions out.csv" if command.startswith("fit") and "--pred" not in command else ""
     refused(run(f"{command} {out}"), *parts)
