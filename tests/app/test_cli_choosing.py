@@ -28,7 +28,7 @@ from lapwing._app.requests import FitRequest, TuneRequest
 from lapwing._app.settings import make_estimator, parse_settings, settings_of
 from lapwing._report.findings import describe_comparison
 from lapwing._report.text import number
-from lapwing.graphs import KNNGraph, default_graph
+from lapwing.graphs import KNNGraph
 from lapwing.model_selection import Candidate, compare, comparison, default_candidates
 from lapwing.model_selection.evidence import Effort
 from lapwing.models import load_model
@@ -478,27 +478,30 @@ def test_methods_without_left_out_labels_have_no_sure_rows() -> None:
         ("lapsvc", ["gamma_I=0"]),
         ("lapsvc", ["class_prior=a:0.25,b c:0.75"]),
         ("lapsvc", ["graph.power=3"]),
+        ("balanced", ["graph.n_neighbors=7"]),
         ("lapsvc", []),
         # Proportions of S3VC must sum to 1, and six digits of a third do not.
         ("s3vc", [f"balance={','.join(f'{c}:{1 / 3}' for c in 'abc')}", "space.method=random"]),
     ],
 )
 def test_settings_make_the_same_estimator(name: str, texts: list[str]) -> None:
-    usual = default_graph(np.random.default_rng(0).normal(size=(30, 5)))
+    points = np.random.default_rng(0).normal(size=(30, 5))
     method = COMMAND_METHODS[name]
-    made = make_estimator(method, parse_settings(texts, method), 0, graph=usual)
-    settings = settings_of(made, method, usual)
+    made = make_estimator(method, parse_settings(texts, method), 0, points)
+    settings = settings_of(made, method, points)
     assert settings is not None
-    again = make_estimator(method, parse_settings(settings, method), 0, graph=usual)
+    again = make_estimator(method, parse_settings(settings, method), 0, points)
     if name == "s3vc":
         assert sum(again.balance.values()) == pytest.approx(1, abs=1e-11)
         made.set_params(balance=again.balance)
     assert repr(again) == repr(made)
+    if name == "balanced":  # with a default graph of its own
+        assert repr(made.graph) == repr(KNNGraph(7, weights="steep", power=1))
 
 
 def test_other_graphs_have_no_settings() -> None:
     other = LapSVC(graph=KNNGraph(2), class_weight={0: 1, 1: 2})
-    assert settings_of(other, COMMAND_METHODS["lapsvc"], KNNGraph()) is None
+    assert settings_of(other, COMMAND_METHODS["lapsvc"], np.zeros((9, 2))) is None
 
 
 def test_every_usual_candidate_can_be_fitted_from_the_command_line() -> None:
@@ -506,8 +509,9 @@ def test_every_usual_candidate_can_be_fitted_from_the_command_line() -> None:
         for candidate in default_candidates(np.zeros(shape)):
             method = method_of(candidate.estimator)
             assert method is not None, candidate.name
-            settings = settings_of(candidate.estimator, method, KNNGraph())
+            points = np.random.default_rng(0).normal(size=(30, 5))
+            settings = settings_of(candidate.estimator, method, points)
             assert settings is not None
-            again = make_estimator(method, parse_settings(settings, method), 0, graph=KNNGraph())
-            assert settings_of(again, method, KNNGraph()) == settings
+            again = make_estimator(method, parse_settings(settings, method), 0, points)
+            assert settings_of(again, method, points) == settings
     assert method_of(FewLabelClassifier()) is None

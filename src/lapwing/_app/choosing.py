@@ -33,7 +33,6 @@ from lapwing.classes.labels import code_classes
 from lapwing.classes.probabilities import Sharpness
 from lapwing.estimators.diagnostics import warn_suggested_labels
 from lapwing.exceptions import LapwingWarning
-from lapwing.graphs import default_graph
 from lapwing.model_selection.candidates import (
     CLUSTERS,
     Candidate,
@@ -241,14 +240,8 @@ def _named_method(
     name: str, parameters: Mapping[str, Any], table: Table, request: LearningRequest, points: Any
 ) -> MethodChoice:
     method = COMMAND_METHODS[name]
-    estimator = make_estimator(
-        method,
-        parameters,
-        request.seed,
-        unlabeled=table.unlabeled,
-        graph=default_graph(points, regression=method.regression),
-    )
-    return MethodChoice(method, estimator)
+    made = make_estimator(method, parameters, request.seed, points, unlabeled=table.unlabeled)
+    return MethodChoice(method, made)
 
 
 def _default_path(table: Table) -> str:
@@ -325,7 +318,7 @@ def command_of(estimator: Any, request: LabeledRequest, points: Any) -> str:
     method = method_of(estimator)
     if method is None:
         return ""
-    settings = settings_of(estimator, method, default_graph(points, regression=method.regression))
+    settings = settings_of(estimator, method, points)
     return "" if settings is None else fit_command(request, method=method.name, settings=settings)
 
 

@@ -274,10 +274,8 @@ def suggest(table: Table, request: SuggestRequest) -> Suggestion:
 
 def _graph_of(request: SuggestRequest, points: Any) -> Any:
     """Return the graph of the request, or the default graph."""
+    estimator = make_estimator(request.chosen, request.parameters, request.seed, points)
     usual = default_graph(points, regression=request.chosen.regression)
-    if request.automatic:
-        return usual
-    estimator = make_estimator(request.chosen, request.parameters, request.seed, graph=usual)
     return getattr(estimator, "graph", None) or usual
 
 

@@ -49,7 +49,6 @@ from lapwing._tables.tables import Table
 from lapwing._words import quoted
 from lapwing.classes.markers import read_column, unlabeled_among
 from lapwing.estimators import LapERLSClassifier
-from lapwing.graphs import default_graph
 from lapwing.models import save_model
 
 Fit: TypeAlias = Callable[[Session], FitRecord]  # to the current labels, for the downloads
@@ -277,12 +276,7 @@ def start(table: Table, request: LabelRequest) -> LabelServer:
     """
     require("starlette", extra="label", purpose="lapwing label")
     prepared = points_of(table, request)
-    estimator = make_estimator(
-        request.chosen,
-        request.parameters,
-        request.seed,
-        graph=default_graph(prepared.points),
-    )
+    estimator = make_estimator(request.chosen, request.parameters, request.seed, prepared.points)
     folder = request.data[0].resolve().parent
     unread = [name for name in request.text if name in table.shown]
     note = (

@@ -61,8 +61,7 @@ class CommandMethod:
     ----------
     name : str
         Name on the command line, its key in `METHODS`.
-    estimator : type
-        Its class.
+    estimator : type of estimator
     forecast : callable
         Maps a `FitSize` to the `Forecast` of a fit with default parameters.
     remedies : Remedies
@@ -77,8 +76,8 @@ class CommandMethod:
         there than the function for new rows.
     solver : str
         Name of the solver, for estimators that do not store it.
-    graph : callable
-        Constructor of the graph whose parameters ``--set graph.NAME`` sets.
+    graph : type
+        Class of the graph whose parameters ``--set graph.NAME`` sets.
     drawn : tuple of str
         Names of the parts that are random for all values of their parameters.
     margin_note : str
@@ -90,14 +89,14 @@ class CommandMethod:
     """
 
     name: str
-    estimator: type
+    estimator: Any
     forecast: Callable[..., Forecast] = forecast.manifold
     remedies: Remedies = _OTHER
     twin: Twin | None = None
     unlabeled_use: Callable[[Any], str] = lambda estimator: _GRAPH
     virtual: bool = False
     solver: str = ""
-    graph: Callable[[], Any] = KNNGraph
+    graph: type = KNNGraph
     drawn: tuple[str, ...] = ()
     margin_note: str = ""
     no_onnx: str = ""
@@ -113,12 +112,17 @@ class CommandMethod:
         """Whether it predicts numbers."""
         return issubclass(self.estimator, SemiSupervisedRegressor)
 
-    @property
-    def parts(self) -> dict[str, Callable[[], Any]]:
-        """Constructors of the recipes whose parameters are set as ``graph.NAME`` and the like."""
-        known = self.estimator().get_params(deep=False)
-        makers = {"graph": self.graph, "space": Landmarks}
-        return {name: make for name, make in makers.items() if name in known}
+    def parts(self, points: Any = None) -> dict[str, Any]:
+        """Return the recipes whose parameters are set as ``graph.NAME`` and the like.
+
+        With points, the graph is the one that the estimator uses by default.
+        """
+        estimator = self.estimator()
+        known = estimator.get_params(deep=False)
+        recipes = {"graph": self.graph(), "space": Landmarks()}
+        if points is not None and "graph" in known and self.graph is KNNGraph:
+            recipes["graph"] = estimator._default_graph(points)
+        return {name: recipe for name, recipe in recipes.items() if name in known}
 
     def facts(self, fitted: Any) -> MethodFacts:
         """Describe a fitted estimator."""
@@ -221,7 +225,6 @@ _OWN: Mapping[str, dict[str, Any]] = {
         "remedies": Remedies("another graph", "another graph", "n_votes"),
         "virtual": True,
         "solver": "flow",
-        "graph": partial(KNNGraph, 10, weights="steep", power=1),
         "no_onnx": "its answers for new rows go through the nearest rows of the fit, which the "
         "ONNX export does not translate. --set n_votes=0 leaves them out",
         "onnx_with": {"n_votes": 0},

@@ -8,7 +8,6 @@ from contextlib import suppress
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
 from lapwing._app.methods import CommandMethod
 from lapwing._words import guess
@@ -42,8 +41,7 @@ def setting_names(method: CommandMethod) -> tuple[str, ...]:
 
 
 def _defaults(method: CommandMethod) -> dict[str, Any]:
-    parts = {name: make() for name, make in method.parts.items()}
-    return dotted_parameters(method.estimator(**parts))
+    return dotted_parameters(method.estimator(**method.parts()))
 
 
 def dotted_parameters(estimator: Any) -> dict[str, Any]:
@@ -99,7 +97,11 @@ def parse_settings(texts: Sequence[str], method: CommandMethod) -> dict[str, Any
 
 
 def make_estimator(
-    method: CommandMethod, settings: Mapping[str, Any], seed: int | None, **known: Any
+    method: CommandMethod,
+    settings: Mapping[str, Any],
+    seed: int | None,
+    points: Any = None,
+    **known: Any,
 ) -> Any:
     """Make the estimator of a fit.
 
@@ -111,9 +113,10 @@ def make_estimator(
         Result of `parse_settings`.
     seed : int or None
         Random seed of the estimator, and of its graph and space if they are set.
+    points : ndarray or CSR of shape (n, d), default=None
+        Points whose default graph ``graph.NAME`` changes.
     **known : object
-        Parameters that depend on the table, set if the estimator has them. ``graph`` is the base
-        that ``graph.NAME`` changes.
+        Parameters that depend on the table, set if the estimator has them.
 
     Returns
     -------
@@ -121,13 +124,9 @@ def make_estimator(
         Not fitted.
     """
     estimator = method.estimator()
-    default_graph = known.pop("graph", None)
     known["random_state"] = seed
-    for part, make in method.parts.items():
+    for part, recipe in method.parts(points).items():
         if part in method.drawn or any(name.startswith(f"{part}.") for name in settings):
-            recipe = make()
-            if part == "graph" and isinstance(default_graph, type(recipe)):
-                recipe = clone(default_graph)
             known[part] = recipe.set_params(random_state=seed)
     # Not every estimator has them: regressors have no marker, and some fits are not random.
     names = estimator.get_params(deep=False)
@@ -135,7 +134,7 @@ def make_estimator(
     return estimator.set_params(**{k.replace(".", "__"): v for k, v in settings.items()})
 
 
-def settings_of(estimator: Any, method: CommandMethod, usual_graph: Any) -> tuple[str, ...] | None:
+def settings_of(estimator: Any, method: CommandMethod, points: Any) -> tuple[str, ...] | None:
     """Return the settings with which a method makes this estimator.
 
     Parameters
@@ -144,8 +143,8 @@ def settings_of(estimator: Any, method: CommandMethod, usual_graph: Any) -> tupl
         Estimator of the method.
     method : CommandMethod
         Its method.
-    usual_graph : GraphRecipe
-        Default graph of its points.
+    points : ndarray or CSR of shape (n, d)
+        Its points.
 
     Returns
     -------
@@ -153,14 +152,10 @@ def settings_of(estimator: Any, method: CommandMethod, usual_graph: Any) -> tupl
         ``name=value`` for each parameter that differs from its default; None if settings cannot
         express it.
     """
-    recipes = {}
-    for name, make in method.parts.items():
-        own = getattr(estimator, name)
-        if hasattr(own, "get_params"):
-            same_type = name == "graph" and isinstance(usual_graph, type(own))
-            recipes[name] = usual_graph if same_type else make()
-            if not isinstance(own, type(recipes[name])):
-                return None
+    own = estimator.get_params(deep=False)
+    recipes = {k: v for k, v in method.parts(points).items() if hasattr(own[k], "get_params")}
+    if not all(isinstance(own[name], type(recipe)) for name, recipe in recipes.items()):
+        return None
     usual = dotted_parameters(method.estimator(**recipes))
     changed = {
         name: value
