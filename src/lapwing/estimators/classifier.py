@@ -134,24 +134,6 @@ class SemiSupervisedClassifier(PartlyLabeledMixin, SemiSupervisedEstimator[P, S]
         if targets.class_prior is not None:
             self.class_prior_ = targets.class_prior
 
-    def _refined(self, X: PointData, prepared: P, solution: S) -> Solution:
-        if self._parameter("refine") is None:
-            return solution
-        values = of_rows(X, prepared.problem, solution)
-        prior = prepared.targets.class_prior
-        if prior is not None:
-            values = values + prior_offsets(values, prior).offsets
-        shown = predict_codes(values)[prepared.problem.rows]
-        found = refined(prepared, solution, shown)
-        self.cut_history_ = np.ravel(found.history["objective"])
-        self.refined_ = len(self.cut_history_) > 1  # else the answer before stays
-        if not self.refined_:
-            return solution
-        columns = coded_columns(found.codes, len(prepared.targets.classes))
-        follows = self._follow(prepared, solution, columns)
-        values = decision_values(found.state, found.codes, solution.values.dtype)
-        return RefinedSolution(follows, values, solution)
-
     def _class_weights(self, labels: ClassLabels) -> Array:
         """Return the factors of the sample weights of all rows."""
         weights, given = np.ones(len(labels.codes)), self._parameter("class_weight")
@@ -318,15 +300,37 @@ class WeightedClassifier(SemiSupervisedClassifier[P, S]):
 
 
 @parameters
-class ManifoldClassifier(
-    Updatable[ManifoldPrepared, ManifoldSolution],
-    WeightedClassifier[ManifoldPrepared, ManifoldSolution],
-    StoppableEstimator,
-):
-    """Base of classifiers by manifold regularisation."""
+class RefinableClassifier(WeightedClassifier[P, S]):
+    """Base of classifiers whose answer can be refined on the graph."""
 
     _: KW_ONLY
     refine: str | None = None
+
+    def _refined(self, X: PointData, prepared: P, solution: S) -> Solution:
+        if self.refine is None:
+            return solution
+        values = of_rows(X, prepared.problem, solution)
+        prior = prepared.targets.class_prior
+        if prior is not None:
+            values = values + prior_offsets(values, prior).offsets
+        shown = predict_codes(values)[prepared.problem.rows]
+        found = refined(prepared, solution, shown)
+        self.cut_history_ = np.ravel(found.history["objective"])
+        self.refined_ = len(self.cut_history_) > 1  # else the answer before stays
+        if not self.refined_:
+            return solution
+        columns = coded_columns(found.codes, len(prepared.targets.classes))
+        follows = self._follow(prepared, solution, columns)
+        values = decision_values(found.state, found.codes, solution.values.dtype)
+        return RefinedSolution(follows, values, solution)
+
+
+class ManifoldClassifier(
+    Updatable[ManifoldPrepared, ManifoldSolution],
+    RefinableClassifier[ManifoldPrepared, ManifoldSolution],
+    StoppableEstimator,
+):
+    """Base of classifiers by manifold regularisation."""
 
     def _check_combination(self, *, validation_data: object = None) -> None:
         super()._check_combination(validation_data=validation_data)

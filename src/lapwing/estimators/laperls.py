@@ -6,7 +6,7 @@ from dataclasses import KW_ONLY
 
 from lapwing._parameters import parameters
 from lapwing.estimators._docs import document
-from lapwing.estimators.classifier import WeightedClassifier
+from lapwing.estimators.classifier import RefinableClassifier
 from lapwing.estimators.embedded import EmbeddedEstimator, EmbeddedPrepared, EmbeddedSolution
 from lapwing.estimators.lapsvm import LapRLSRegressor, LapSVC
 from lapwing.estimators.regressor import GaussianRegressor, SemiSupervisedRegressor
@@ -25,7 +25,7 @@ class _SquaredEstimator(EmbeddedEstimator):
 @document(LapSVC)
 class LapERLSClassifier(
     Updatable[EmbeddedPrepared, EmbeddedSolution],
-    WeightedClassifier[EmbeddedPrepared, EmbeddedSolution],
+    RefinableClassifier[EmbeddedPrepared, EmbeddedSolution],
     _SquaredEstimator,
 ):
     r"""Laplacian embedded regularised least squares classifier.
@@ -152,9 +152,6 @@ class LapERLSClassifier(
     >>> LapERLSClassifier(unlabeled="?").fit(X, y).transduction_.tolist()
     ['low', 'low', 'low', 'high', 'high', 'high']
     """
-
-    _: KW_ONLY
-    refine: str | None = None
 
 
 @parameters
@@ -284,7 +281,7 @@ class _TubeEstimator(EmbeddedEstimator):
 
 @parameters
 @document(LapERLSClassifier, LapERLSRegressor)
-class LapESVC(WeightedClassifier[EmbeddedPrepared, EmbeddedSolution], _TubeEstimator):
+class LapESVC(RefinableClassifier[EmbeddedPrepared, EmbeddedSolution], _TubeEstimator):
     r"""Laplacian embedded support vector classifier.
 
     Virtual labels g of all points are fitted to the labels and smooth on a graph, and a function f
@@ -380,9 +377,6 @@ class LapESVC(WeightedClassifier[EmbeddedPrepared, EmbeddedSolution], _TubeEstim
     """
 
     _fits_again = True
-
-    _: KW_ONLY
-    refine: str | None = None
 
 
 @parameters

@@ -257,21 +257,16 @@ class PathEstimator(KernelParameters, Updatable[PathPrepared, PathSolution], Gen
         return {**found, **usual_width(prepared).params, **first_graph(prepared)}
 
     def _solve(self, prepared: PathPrepared, progress: Stages) -> PathSolution:
-        wanted = removable(prepared, self._regression)
+        wanted, usual = removable(prepared, self._regression), self._usual(prepared)
         with progress.stage("grid"):
             if wanted.all():
-                scores = Scores.of(
-                    self._along(prepared, wanted), prepared.problem, self._regression, self._judged
-                )
-                chosen_one = scores.chosen(self._usual(prepared))
-                params = scores.settings[chosen_one]
-                score, results = -float(scores.squared_error[chosen_one]), scores.table()
+                scored = self._along(prepared, wanted)
+                scores = Scores.of(scored, prepared.problem, self._regression, self._judged)
+                choice = scores.choice(usual)
             else:
-                params = {**self._usual(prepared), **self._defaults()}
-                score, results = float("nan"), {}
-        chosen = self._of_setting(prepared, params)
-        estimator = self._estimator(**params)
-        choice = GridChoice(dict(params), score, results)
+                choice = GridChoice({**usual, **self._defaults()}, float("nan"), {})
+        chosen = self._of_setting(prepared, choice.params)
+        estimator = self._estimator(**choice.params)
         found = estimator._solve(chosen, progress)
         return PathSolution(found.function, found.values, choice, estimator, chosen, found)
 
@@ -338,32 +333,32 @@ class Scores:
         judged: Callable[[Array], Array],
     ) -> Scores:
         """Compare left-out scores with the targets, by the weights of the observations."""
-        settings, losses, wrong, likelihoods = [], [], [], []
+        found: list[Scored] = []
         seconds: list[float] = []
-        shares = problem.weights / problem.weights.sum()
-        truth = None if regression else predict_codes(problem.targets)
         begun = perf_counter()
         for batch in scored:
-            for params, left_out, likelihood in batch:
-                settings.append(params)
-                likelihoods.append(likelihood)
-                losses.append(((judged(left_out) - problem.targets) ** 2).mean(axis=1))
-                if truth is not None:
-                    wrong.append(float(shares @ (predict_codes(left_out) != truth)))
+            found += batch
             seconds += [(perf_counter() - begun) / len(batch)] * len(batch)
             begun = perf_counter()
-        squared = np.array(losses)
-        errors = squared @ shares
-        unsolved = ~np.isfinite(errors)
-        errors[unsolved] = np.nan
+        settings, left_out, likelihoods = zip(*found, strict=True)
+        shares = problem.weights / problem.weights.sum()
+        losses = np.array([(judged(f) - problem.targets) ** 2 for f in left_out]).mean(axis=2)
+        squared = losses @ shares
+        unsolved = ~np.isfinite(squared)
+        squared[unsolved] = np.nan
         if unsolved.all():
             raise ValueError(
                 "No setting of the grid has a solution whose leave-one-out values are finite. Try "
                 "a larger gamma_A or lam, and scale the features."
             )
-        found = None if truth is None else np.where(unsolved, np.nan, wrong)
-        likely = np.where(unsolved, np.nan, likelihoods) if regression else None
-        return cls(settings, squared, shares, errors, found, np.array(seconds), likely)
+        error = likely = None
+        if regression:
+            likely = np.where(unsolved, np.nan, likelihoods)
+        else:
+            truth = predict_codes(problem.targets)
+            wrong = [shares @ (predict_codes(f) != truth) for f in left_out]
+            error = np.where(unsolved, np.nan, wrong)
+        return cls(settings, losses, shares, squared, error, np.array(seconds), likely)
 
     @property
     def best(self) -> int:
@@ -390,6 +385,11 @@ class Scores:
         worse = self.losses[known] - self.losses[best]
         noise = standard_error(worse, self.shares)
         return known if self.shares @ worse <= NORMAL_95 * noise else best
+
+    def choice(self, usual: Mapping[str, Any]) -> GridChoice:
+        """Return the chosen setting with its score."""
+        k = self.chosen(usual)
+        return GridChoice(dict(self.settings[k]), -float(self.squared_error[k]), self.table())
 
     def table(self) -> dict[str, Any]:
         """Return the attribute `cv_results_`."""
