@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict
 from functools import partial
 
 import numpy as np
@@ -81,9 +80,9 @@ def run(arguments: argparse.Namespace) -> Results | int:
     raw = {
         "size": size,
         "draws": dict(Counter(record.task.source for record in records)),
-        "outcomes": [asdict(outcome) for outcome in found],
-        "constants": constants._asdict(),
-        "records": [asdict(record) for record in records],
+        "outcomes": found,
+        "constants": constants,
+        "records": records,
     }
     return Results(tables, raw=raw)
 

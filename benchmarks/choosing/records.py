@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 import numpy as np
@@ -93,7 +93,7 @@ def gather(
         with step(f"{source}: {len(missing)} draws of labels"):
             for task in missing:
                 known[task] = measured(data, task, size, seed)
-                lines.add(asdict(known[task]))
+                lines.add(known[task])
     return [known[task] for task in wanted]
 
 

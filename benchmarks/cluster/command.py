@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -126,7 +126,7 @@ def run(arguments: argparse.Namespace) -> Results | int:
             "predicted (GB)",
         )
         tables.append(Table(f"{title}: predicted and measured, by stage", of_stages, compared))
-    return Results(tables, raw={"uses": [asdict(use) for use in uses]})
+    return Results(tables, raw={"uses": uses})
 
 
 _COLUMNS: dict[str, Callable[[Use], str]] = {

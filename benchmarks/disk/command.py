@@ -16,7 +16,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -98,8 +98,7 @@ def run(arguments: argparse.Namespace) -> Results:
     title = (
         f"{n:,d} points x {N_FEATURES} ({size / 1e9:.2f} GB) in {arguments.limit:g} GB of memory"
     )
-    raw = {"uses": [asdict(use) for use in uses]}
-    return Results([Table.of(title, uses, _COLUMNS)], raw=raw)
+    return Results([Table.of(title, uses, _COLUMNS)], raw={"uses": uses})
 
 
 _COLUMNS: dict[str, Callable[[DiskUse], str]] = {

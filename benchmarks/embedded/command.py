@@ -11,25 +11,22 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
-from benchmarks.embedded import figures
+from benchmarks.embedded import figures, paper
 from benchmarks.embedded.baselines import ANCHORS, choose_anchors, run_baselines
 from benchmarks.embedded.digits import prepare_digits, read_all_label_sets, run_digits
+from benchmarks.embedded.grid import DEFAULTS
 from benchmarks.embedded.large import (
     N_LANDMARKS,
     SOURCES,
-    LargeResult,
-    Source,
     add_curves,
-    add_defaults,
     default_recipe,
     draw_rows,
     paper_recipe,
     run_task,
 )
-from benchmarks.embedded.outside import OutsideResult, run_outside, run_sizes
-from benchmarks.embedded.prepared import Prepared, prepare
+from benchmarks.embedded.outside import run_outside, run_sizes
+from benchmarks.embedded.prepared import prepare
 from benchmarks.embedded.report import (
     NOTES,
     digits_results,
@@ -39,6 +36,7 @@ from benchmarks.embedded.report import (
     searches_results,
     small_results,
 )
+from benchmarks.embedded.results import SetResult
 from benchmarks.embedded.scaling import POINT_SETS, measure_fit
 from benchmarks.embedded.searches import SEARCH_POINTS, SEARCHES, measure_search
 from benchmarks.embedded.small import SMALL_SETS, run_set
@@ -109,77 +107,53 @@ def run(arguments: argparse.Namespace) -> Results | int:
 def small_section(arguments: argparse.Namespace, datasets: Datasets) -> Results:
     """Run Table II and Figure 2."""
     results = []
-    for name in QUICK_SETS if arguments.quick else SMALL_SETS:
-        data = datasets.load(SMALL_SETS[name].title, SETS[name])
-        if data is None:
-            continue
+    n_splits = QUICK_SPLITS if arguments.quick else None
+    curves = not (arguments.quick or arguments.no_figures)
+    names = QUICK_SETS if arguments.quick else SMALL_SETS
+    for name, data in datasets.available({name: SETS[name] for name in names}):
         with step(f"Table II: {SMALL_SETS[name].title}"):
-            n_splits = QUICK_SPLITS if arguments.quick else None
-            curves = not (arguments.quick or arguments.no_figures)
             results.append(run_set(SMALL_SETS[name], data, n_splits, curves=curves))
     return small_results(results)
 
 
 def large_section(arguments: argparse.Namespace, datasets: Datasets) -> Results:
     """Run Tables III and IV, and Figures 3 and 4."""
-    found: list[LargeResult] = []
+    found: list[SetResult] = []
     outside, sizes = None, None
-    for name in arguments.sources:
+    curves = not arguments.no_figures
+    for name, data in datasets.available({name: SOURCES[name].load for name in arguments.sources}):
         source = SOURCES[name]
-        data = datasets.load(", ".join(task.title for task in source.tasks), source.load)
-        if data is None:
-            continue
         draws = [draw_rows(data.y, arguments.seed, number) for number in range(arguments.draws)]
-        curves = not arguments.no_figures
         with step(f"{name}: graph, eigenpairs, landmarks of {len(data.y)} points"):
             recipe = paper_recipe(source, data.X, curves=curves, n_landmarks=arguments.landmarks)
             points = prepare(data, recipe, draws)
-        results, models = _tasks(source, points, arguments)
-        with step(f"{name}: defaults"):
+        with step(f"{name}: the same for the defaults"):
             preset = prepare(data, default_recipe(data.X), draws)
-            for result in results:
-                add_defaults(result, preset)
-        found += results
+        with step(f"{name}: anchors"):
+            anchors = choose_anchors(data.X, arguments.anchors)
+        for task in source.tasks:
+            y, first = task.targets(data.y), task is source.tasks[0]
+            with step(f"{task.title}: LapERLS and LapESVR"):
+                result, fits = run_task(source, task, points, checked=first)
+            if curves:
+                with step(f"{task.title}: against the number of eigenvectors"):
+                    add_curves(result, task, points, timed=first)
+            with step(f"{task.title}: baselines"):
+                rates, models = run_baselines(points, y, arguments.baseline_draws, anchors)
+            result.errors.update(rates | preset.default_errors("laperls", y))
+            found.append(result)
         if name == "usps":
             with step("Table IV"):
-                outside = _outside(results[-1], points, preset, models)
+                evaluated = {f"{method} validated": (points, fit) for method, fit in fits.items()}
+                default = preset.fit("laperls", y, [DEFAULTS], preset.recipe.n_ev)
+                evaluated["laperls default"] = preset, default
+                outside = run_outside(
+                    evaluated, {m: models[m] for m in models if m in paper.OUTSIDE}
+                )
             if curves:
                 with step("Figure 4"):
-                    tuning = results[-1].chosen["laperls f"]
-                    sizes = run_sizes(points, tuning, source.n_ev, 2)
+                    sizes = run_sizes(points, result.chosen["laperls f"], source.n_ev, 2)
     return large_results(found, outside, sizes)
-
-
-def _tasks(
-    source: Source, points: Prepared, arguments: argparse.Namespace
-) -> tuple[list[LargeResult], dict[str, Any]]:
-    results: list[LargeResult] = []
-    models: dict[str, Any] = {}
-    with step(f"{source.name}: anchors"):
-        anchors = choose_anchors(points.data.X, arguments.anchors)
-    for task in source.tasks:
-        with step(f"{task.title}: LapERLS and LapESVR"):
-            result = run_task(source, task, points, checked=task is source.tasks[0])
-        if not arguments.no_figures:
-            with step(f"{task.title}: against the number of eigenvectors"):
-                add_curves(result, points, timed=task is source.tasks[0])
-        with step(f"{task.title}: baselines"):
-            y = task.targets(points.data.y)
-            rates, models = run_baselines(points, y, arguments.baseline_draws, anchors)
-            result.errors.update(rates)
-        results.append(result)
-    return results, models
-
-
-def _outside(
-    result: LargeResult, points: Prepared, preset: Prepared, models: dict[str, Any]
-) -> OutsideResult:
-    fits = {
-        name: (preset if name.endswith("default") else points, fit)
-        for name, fit in result.fits.items()
-    }
-    left_out = ("laprls_linear", "eigenfunction")
-    return run_outside(points, fits, {k: m for k, m in models.items() if k not in left_out})
 
 
 def digits_section(arguments: argparse.Namespace, datasets: Datasets) -> Results:

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.embedded.grid import paper_gamma
-from benchmarks.embedded.large import LARGE_N_EV, LargeResult
+from benchmarks.embedded.large import LARGE_N_EV
 from benchmarks.embedded.library import library_fit
-from benchmarks.embedded.small import SMALL_N_EV, SMALL_SETS, SmallResult
+from benchmarks.embedded.results import SetResult
+from benchmarks.embedded.small import SMALL_N_EV
 from benchmarks.shared.drawing import new_figure, save
 from lapwing import KNNGraph, LapESVC
 from lapwing.datasets import make_two_moons
@@ -92,24 +93,24 @@ def draw_planes(moons: Planes, folder: Path) -> Path:
     return save(figure, folder, "embedded_figure1_two_moons")
 
 
-def draw_small(results: Sequence[SmallResult], folder: Path) -> Path:
+def draw_small(results: Sequence[SetResult], folder: Path) -> Path:
     """Draw Figure 2: errors against the number of eigenvectors."""
     figure, axes = new_figure(-(-len(results) // 3), min(3, len(results)), 3.2, 2.6)
     for ax in axes.ravel()[len(results) :]:
         ax.remove()
     for ax, result in zip(axes.ravel(), results, strict=False):
         _draw_curves(ax, SMALL_N_EV, result.curves)
-        ax.set_title(SMALL_SETS[result.name].title, fontsize=9)
+        ax.set_title(result.title, fontsize=9)
     return save(figure, folder, "embedded_figure2_benchmark")
 
 
-def draw_large(results: Sequence[LargeResult], folder: Path) -> Path:
+def draw_large(results: Sequence[SetResult], folder: Path) -> Path:
     """Draw Figure 3: errors and seconds of a fit against the number of eigenvectors."""
     figure, axes = new_figure(2, len(results), 3.2, 2.4)
     for (above, below), result in zip(axes.T, results, strict=True):
         curves = {name: row for name, row in result.curves.items() if name != "seconds"}
         _draw_curves(above, LARGE_N_EV, curves)
-        above.set_title(result.task.title, fontsize=9)
+        above.set_title(result.title, fontsize=9)
         if "seconds" in result.curves:
             below.plot(LARGE_N_EV, result.curves["seconds"], "o-")
         below.set(xlabel="eigenvectors", ylabel="seconds of a fit", ylim=(0, None))

@@ -10,14 +10,14 @@ anyway. So all draws use the same graph, eigenpairs and landmarks.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks.embedded.grid import DEFAULT_N_EV, DEFAULTS, GRID, GridFit, Tuning, paper_gamma
-from benchmarks.embedded.library import Agreement
+from benchmarks.embedded.grid import DEFAULT_N_EV, GRID, GridFit, paper_gamma
 from benchmarks.embedded.prepared import Draw, Labels, Prepared, Recipe, prepare, search_graph
+from benchmarks.embedded.results import SetResult
 from benchmarks.shared.data import SETS, Data, load, load_extended_usps
 from benchmarks.shared.labels import draw_per_class
 from lapwing.kernels import scale_gamma
@@ -98,81 +98,45 @@ def default_recipe(X: Any) -> Recipe:
     return Recipe(search_graph(5, X, power=2), DEFAULT_N_EV, scale_gamma(X), N_LANDMARKS)
 
 
-@dataclass(frozen=True)
-class LargeResult:
-    """Results of one task.
+Fits = dict[str, GridFit]  # by method, at the setting selected for f; columns are draws
 
-    Attributes
-    ----------
-    task : Task
-    n_points : int
-    errors : mapping of str to list of float
-        Error (%) on the unlabelled points for each draw, by 'method answer choice'.
-    chosen : mapping of str to Tuning
-    fits : mapping of str to GridFit
-        Fits by 'method choice', at the setting selected for f; columns are draws.
-    curves : mapping of str to list of float
-        Mean errors against `SHOWN_N_EV`, and seconds of one fit of the library ('seconds').
-    agreement : mapping of str to Agreement
-        Agreement with the library's estimators, for LapESVR on a part of the points.
+
+def run_task(
+    source: Source, task: BinaryTask, points: Prepared, *, checked: bool
+) -> tuple[SetResult, Fits]:
+    """Run both methods, with parameters selected on validation points, and return the fits too.
+
+    With `checked` they are compared with those of the library, for LapESVR on a part of the points.
     """
-
-    task: BinaryTask
-    n_points: int
-    errors: dict[str, list[float]] = field(default_factory=dict)
-    chosen: dict[str, Tuning] = field(default_factory=dict)
-    fits: dict[str, GridFit] = field(default_factory=dict)
-    curves: dict[str, list[float]] = field(default_factory=dict)
-    agreement: dict[str, Agreement] = field(default_factory=dict)
-
-
-def run_task(source: Source, task: BinaryTask, points: Prepared, *, checked: bool) -> LargeResult:
-    """Run both methods, select parameters on validation points, and compare with the library."""
     y, n_ev = task.targets(points.data.y), source.n_ev
-    result = LargeResult(task, len(y))
+    result, fits = SetResult(task.name, task.title), {}
     for answer, rows in points.grid_errors("laperls", y, GRID, n_ev).items():
         chosen = GRID[int(np.argmin(rows.mean(axis=0)))]
         result.chosen[f"laperls {answer}"] = chosen
         fit = points.fit("laperls", y, [chosen], n_ev)
         result.errors[f"laperls {answer} validated"] = points.errors(y, fit)[answer]
         if answer == "f":
-            result.fits["laperls validated"] = fit
+            fits["laperls"] = fit
     base = result.chosen["laperls f"]
-    result.chosen["lapesvr f"] = base._replace(C=min(base.C, TUBE_LIMIT))
+    limited = result.chosen["lapesvr f"] = base._replace(C=min(base.C, TUBE_LIMIT))
     few = replace(points, draws=points.draws[:TUBE_DRAWS])
-    fit = few.fit("lapesvr", y, [result.chosen["lapesvr f"]], n_ev)
-    for answer, row in few.errors(y, fit).items():
+    fits["lapesvr"] = few.fit("lapesvr", y, [limited], n_ev)
+    for answer, row in few.errors(y, fits["lapesvr"]).items():
         result.errors[f"lapesvr {answer} validated"] = row
-    result.fits["lapesvr validated"] = fit
-    if not checked:
-        return result
-    result.agreement["laperls"] = points.agreement("laperls", y, base, n_ev)
-    part = _part(points, n_ev)
-    known = y[: len(part.data.y)]
-    if len(np.unique(known[part.draws[0].labeled])) == 2:
-        tuning = result.chosen["lapesvr f"]
-        result.agreement["lapesvr"] = part.agreement("lapesvr", known, tuning, n_ev)
-    return result
+    if checked:
+        result.agreement["laperls"] = points.agreement("laperls", y, base, n_ev)
+        part = _part(points, n_ev)
+        known = y[: len(part.data.y)]
+        if len(np.unique(known[part.draws[0].labeled])) == 2:
+            result.agreement["lapesvr"] = part.agreement("lapesvr", known, limited, n_ev)
+    return result, fits
 
 
-def add_defaults(result: LargeResult, preset: Prepared) -> None:
-    """Add LapERLS with lapwing's defaults."""
-    y = result.task.targets(preset.data.y)
-    fit = preset.fit("laperls", y, [DEFAULTS], preset.recipe.n_ev)
-    for answer, row in preset.errors(y, fit).items():
-        result.errors[f"laperls {answer} default"] = row
-    result.fits["laperls default"] = fit
-
-
-def add_curves(result: LargeResult, points: Prepared, *, timed: bool) -> None:
+def add_curves(result: SetResult, task: BinaryTask, points: Prepared, *, timed: bool) -> None:
     """Add Figure 3: LapERLS at the selected setting against the number of eigenvectors."""
-    y = result.task.targets(points.data.y)
-    for answer in "fg":
-        tuning = result.chosen[f"laperls {answer}"]
-        fits = (points.fit("laperls", y, [tuning], k) for k in LARGE_N_EV)
-        result.curves[f"laperls {answer}"] = [
-            float(np.mean(points.errors(y, fit)[answer])) for fit in fits
-        ]
+    y = task.targets(points.data.y)
+    for key in ("laperls f", "laperls g"):
+        result.curves[key] = points.curve(key, y, result.chosen[key], LARGE_N_EV)
     if timed:
         tuning = result.chosen["laperls f"]
         seconds = [points.library("laperls", y, tuning, k)[1] for k in LARGE_N_EV]

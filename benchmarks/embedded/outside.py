@@ -39,7 +39,7 @@ class OutsideResult:
 
 
 def run_outside(
-    points: Prepared, fits: Mapping[str, tuple[Prepared, GridFit]], models: Mapping[str, Any]
+    fits: Mapping[str, tuple[Prepared, GridFit]], models: Mapping[str, Any]
 ) -> OutsideResult:
     """Evaluate all fits of embedded regression and one model per baseline, block by block."""
     wrong: dict[str, Any] = dict.fromkeys((*fits, *models), 0)

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.embedded.grid import (
+    DEFAULTS,
     WEIGHT_VALUES,
     Embedding,
     GridFit,
@@ -114,6 +115,17 @@ class Prepared:
                 100 * float(np.mean(wrong[one.unlabeled, j])) for j, one in enumerate(self.draws)
             ]
         return found
+
+    def default_errors(self, method: str, y: Labels) -> dict[str, list[float]]:
+        """Compute the errors with lapwing's defaults, by their keys in a result."""
+        found = self.errors(y, self.fit(method, y, [DEFAULTS], self.recipe.n_ev))
+        return {f"{method} {answer} default": row for answer, row in found.items()}
+
+    def curve(self, key: str, y: Labels, tuning: Tuning, counts: Sequence[int]) -> list[float]:
+        """Compute the mean errors of 'method answer' for numbers of eigenvectors."""
+        method, answer = key.split()
+        fits = (self.fit(method, y, [tuning], n_ev) for n_ev in counts)
+        return [float(np.mean(self.errors(y, fit)[answer])) for fit in fits]
 
     def _answers(self, fit: GridFit, rows: Any) -> dict[str, Array]:
         return {"f": self.embedding.values(fit, rows), "g": self.embedding.virtual(fit, rows)}

@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
 
 import numpy as np
 
 from benchmarks.embedded import figures, paper
 from benchmarks.embedded.digits import LABELS, N_EV, DigitsResult
-from benchmarks.embedded.large import LARGE_N_EV, LargeResult
+from benchmarks.embedded.large import LARGE_N_EV
+from benchmarks.embedded.library import SOLVERS
 from benchmarks.embedded.outside import OutsideResult
+from benchmarks.embedded.results import SetResult
 from benchmarks.embedded.scaling import STAGES, Use
 from benchmarks.embedded.searches import Search
-from benchmarks.embedded.small import SMALL_SETS, SmallResult
-from benchmarks.shared.checks import Check, meets_limit
+from benchmarks.embedded.small import SMALL_SETS
+from benchmarks.shared.checks import Check
 from benchmarks.shared.output import Results
 from benchmarks.shared.stats import Stat, with_paper
 from benchmarks.shared.tables import Table
 
 # Upper limits, on 2 cores (errors in %).
 SMALL_LIMITS = {"laperls": 27.9, "lapesvr": 28.1}
-TASK_LIMITS = {"mnist1": (5.4, 4.0), "mnist2": (6.0, 3.5), "usps": (0.41, None)}
+TASK_LIMITS = {
+    "mnist1": {"f": 5.4, "g": 4.0},
+    "mnist2": {"f": 6.0, "g": 3.5},
+    "usps": {"f": 0.41},
+}
 OUTSIDE_LIMIT = 0.31
 DIGIT_LIMITS = {1: 11.0, 5: 4.5}
 # Seconds and GB of a fit on two idle cores.
@@ -84,25 +89,25 @@ CHOICES = {
 }
 
 
-def small_results(results: Sequence[SmallResult]) -> Results:
+def small_results(results: Sequence[SetResult]) -> Results:
     """Return the results of Table II and Figure 2."""
     curves = any(result.curves for result in results)
     return Results(
         [table2(results)] if results else [],
-        [*_small_checks(results), *_agreements((SMALL_SETS[r.name].title, r) for r in results)],
-        {"small": [asdict(result) for result in results]},
+        [*_small_checks(results), *_agreements(results)],
+        {"small": results},
         [partial(figures.draw_small, results)] if curves else [],
     )
 
 
 def large_results(
-    results: Sequence[LargeResult],
+    results: Sequence[SetResult],
     outside: OutsideResult | None = None,
     sizes: Mapping[str, list[float]] | None = None,
 ) -> Results:
     """Return the results of Tables III and IV, and of Figures 3 and 4."""
     tables = [table3(results)] if results else []
-    checks = [*_agreements((r.task.title, r) for r in results), *_large_checks(results)]
+    checks = [*_agreements(results), *_large_checks(results)]
     drawings: list[Callable[[Path], Path]] = []
     if any(result.curves for result in results):
         tables.append(figure3(results))
@@ -112,28 +117,14 @@ def large_results(
         for choice in ("validated", "default"):
             what = f"extended USPS outside, LapERLS, {CHOICES[choice]}"
             rates, known = outside.errors[f"laperls {choice}"], paper.OUTSIDE["lapesvr"]
-            checks.append(_at_most(what, rates, OUTSIDE_LIMIT, N_DRAWS, known))
+            checks.append(Check.mean_at_most(what, rates, OUTSIDE_LIMIT, N_DRAWS, paper=known))
     if sizes is not None:
         rows = zip(*sizes.values(), strict=True)
         cells = [[f"{n:.0f}", f"{error:.2f}", f"{s:.2f}"] for n, error, s in rows]
         header = ["unlabelled points", "error outside (%)", "seconds of a fit"]
         tables.append(Table("Figure 4: extended USPS, 20 labels", header, cells))
         drawings.append(partial(figures.draw_sizes, sizes))
-    raw = {
-        "large": [
-            {
-                "task": result.task.name,
-                "errors": result.errors,
-                "chosen": result.chosen,
-                "curves": result.curves,
-                "agreement": result.agreement,
-            }
-            for result in results
-        ],
-        "outside": None if outside is None else asdict(outside),
-        "sizes": sizes,
-    }
-    return Results(tables, checks, raw, drawings)
+    return Results(tables, checks, {"large": results, "outside": outside, "sizes": sizes}, drawings)
 
 
 def digits_results(result: DigitsResult) -> Results:
@@ -142,12 +133,12 @@ def digits_results(result: DigitsResult) -> Results:
     for count in LABELS:
         rates = result.errors[f"{count} {N_EV[0]} g prior"]
         what = f"MNIST, ten classes, {count} labels per class, prior known"
-        checks.append(_at_most(what, rates, DIGIT_LIMITS[count], N_LABEL_SETS))
+        checks.append(Check.mean_at_most(what, rates, DIGIT_LIMITS[count], N_LABEL_SETS))
     for key, differ in result.same.items():
         labels, _ = key.split()
         what = f"grid against LapERLSClassifier(class_prior=...), {labels} labels per class"
-        checks.append(Check(what, f"{differ:.3f} %", "0.1 %", differ <= 0.1))
-    return Results([digits(result)], checks, {"digits": asdict(result)})
+        checks.append(Check.at_most(what, differ, 0.1, " %", 3))
+    return Results([digits(result)], checks, {"digits": result})
 
 
 def moons_results(moons: figures.Planes) -> Results:
@@ -171,70 +162,70 @@ def _paper_row(known: Mapping[str, Mapping[str, Stat]], key: str) -> Mapping[str
     return known.get(method, {}) if not rest or rest in (["f", "tuned"], ["f", "validated"]) else {}
 
 
-def table2(results: Sequence[SmallResult]) -> Table:
+def _error_rows(
+    results: Sequence[SetResult], known: Mapping[str, Mapping[str, Stat]], keys: Iterable[str]
+) -> Iterator[tuple[str, list[str]]]:
+    """Iterate over the keys of errors with their rows, ours with those of the paper in brackets."""
+    for key in keys:
+        printed = _paper_row(known, key)
+        cells = [with_paper(result.stat(key), printed.get(result.name)) for result in results]
+        yield key, [_name(key), *cells]
+
+
+def _settings(results: Sequence[SetResult], what: str) -> str:
+    shown = (
+        f"{result.title} {key} {tuning.show()}"
+        for result in results
+        for key, tuning in result.chosen.items()
+    )
+    return f"{what}: " + "; ".join(shown)
+
+
+def table2(results: Sequence[SetResult]) -> Table:
     """Return the table of errors on the six sets, and their mean."""
-    rows, keys = [], list(dict.fromkeys(key for result in results for key in result.errors))
-    for key in [*keys, *(name for name in paper.SMALL if name not in keys and " " not in name)]:
-        if key in ("laperls", "lapesvr"):
-            continue
-        known = _paper_row(paper.SMALL, key)
-        cells = [with_paper(result.stat(key), known.get(result.name)) for result in results]
-        rows.append([_name(key), *cells, _mean_cell(results, key, known)])
+    ours = dict.fromkeys(key for result in results for key in result.errors)
+    printed_only = [name for name in paper.SMALL if name not in (*ours, *SOLVERS)]
+    rows = [
+        [*row, _mean_cell(results, key, _paper_row(paper.SMALL, key))]
+        for key, row in _error_rows(results, paper.SMALL, [*ours, *printed_only])
+    ]
     splits = len(next(iter(results[0].errors.values())))
     notes = [
         f"Error (%) on the unlabelled points, mean (standard deviation) over {splits} splits with "
         "10 labels; the paper's results in brackets. Leave-one-out selects one of the same 147 "
         "settings for each split, by LapERLS. lapwing's defaults were chosen on these and other "
         "sets.",
-        "Tuned settings: "
-        + "; ".join(
-            f"{SMALL_SETS[result.name].title} {paper.TITLES[method]} "
-            f"{result.chosen[f'{method} f'].show()}"
-            for result in results
-            for method in ("laperls", "lapesvr")
-        ),
+        _settings(results, "Tuned settings"),
     ]
-    titles = [SMALL_SETS[result.name].title for result in results]
-    return Table("Table II", ["Method", *titles, "mean"], rows, notes)
+    return Table("Table II", ["Method", *(r.title for r in results), "mean"], rows, notes)
 
 
-def _mean_cell(results: Sequence[SmallResult], key: str, known: Mapping[str, Stat]) -> str:
+def _mean_cell(results: Sequence[SetResult], key: str, known: Mapping[str, Stat]) -> str:
     ours = [result.stat(key) for result in results]
     left = f"{np.mean([s.mean for s in ours if s]):.2f}" if all(ours) else "-"
     printed = [known[result.name].mean for result in results if result.name in known]
     return left + (f" [{np.mean(printed):.2f}]" if printed else "")
 
 
-def table3(results: Sequence[LargeResult]) -> Table:
+def table3(results: Sequence[SetResult]) -> Table:
     """Return the table of errors on the large sets."""
-    keys = dict.fromkeys(key for result in results for key in result.errors)
-    rows = []
-    for key in [*keys, *(k for k in ("anchor5000", "plapsvm") if k not in keys)]:
-        known = _paper_row(paper.LARGE, key)
-        cells = []
-        for result in results:
-            rates = result.errors.get(key)
-            cells.append(with_paper(Stat.of(rates) if rates else None, known.get(result.task.name)))
-        rows.append([_name(key), *cells])
-    counts = {key: len(results[0].errors[key]) for key in keys if key in results[0].errors}
+    ours = dict.fromkeys(key for result in results for key in result.errors)
+    printed_only = [key for key in ("anchor5000", "plapsvm") if key not in ours]
+    rows = [row for _, row in _error_rows(results, paper.LARGE, [*ours, *printed_only])]
+    counts = [len(rates) for rates in results[0].errors.values()]
     notes = [
         "Error (%) on the unlabelled points, mean (standard deviation) over "
-        f"{max(counts.values())} draws of ten labels per class (baselines: "
-        f"{min(counts.values())}); the paper's results in brackets.",
-        "Settings: "
-        + "; ".join(
-            f"{result.task.title} {key} {tuning.show()}"
-            for result in results
-            for key, tuning in result.chosen.items()
-        ),
+        f"{max(counts)} draws of ten labels per class (baselines: {min(counts)}); the paper's "
+        "results in brackets.",
+        _settings(results, "Settings"),
     ]
-    return Table("Table III", ["Method", *(r.task.title for r in results)], rows, notes)
+    return Table("Table III", ["Method", *(r.title for r in results)], rows, notes)
 
 
-def figure3(results: Sequence[LargeResult]) -> Table:
+def figure3(results: Sequence[SetResult]) -> Table:
     """Return the table of errors and seconds by number of eigenvectors."""
     rows = [
-        [result.task.title, name, *(f"{value:.2f}" for value in row)]
+        [result.title, name, *(f"{value:.2f}" for value in row)]
         for result in results
         for name, row in result.curves.items()
     ]
@@ -248,13 +239,13 @@ def table4(result: OutsideResult) -> Table:
     rows = []
     for name, rates in result.errors.items():
         method, _, choice = name.partition(" ")
-        known = None if choice == "default" else paper.OUTSIDE.get(method)
-        known_seconds = None if choice == "default" else paper.OUTSIDE_SECONDS.get(method)
+        printed = "" if choice == "default" else method
         seconds = f"{result.seconds[name]:.1e}"
-        if known_seconds is not None:
-            seconds += f" [{known_seconds:.1e}]"
+        if printed in paper.OUTSIDE_SECONDS:
+            seconds += f" [{paper.OUTSIDE_SECONDS[printed]:.1e}]"
         title = paper.TITLES[method] + (f", {CHOICES[choice]}" if choice else "")
-        rows.append([title, str(len(rates)), with_paper(Stat.of(rates), known), seconds])
+        errors = with_paper(Stat.of(rates), paper.OUTSIDE.get(printed))
+        rows.append([title, str(len(rates)), errors, seconds])
     note = (
         f"Extended USPS, {result.n_points} points outside the sample; the paper's results in "
         "brackets."
@@ -302,8 +293,8 @@ def scaling_results(uses: Sequence[Use]) -> Results:
         "filled lists of codes at the same recall, and 'products' that of the matrix products of "
         "the Gram sums. Load: average number of processes running on the two cores."
     )
-    raw = {"scaling": [asdict(use) for use in uses]}
-    return Results([Table.of("Scaling", uses, columns, [note])], _use_checks(uses), raw)
+    table = Table.of("Scaling", uses, columns, [note])
+    return Results([table], _use_checks(uses), {"scaling": uses})
 
 
 def _stage_seconds(stage: str, use: Use) -> str:
@@ -316,47 +307,37 @@ def _ratio(use: Use, stage: str, limit: str) -> str:
 
 def searches_results(found: Sequence[tuple[str, Search]]) -> Results:
     """Return the results of the searches, each with the name of its points."""
-    columns: dict[str, Callable[[tuple[str, Search]], str]] = {
-        "points": lambda one: one[0],
-        "search": lambda one: one[1].name,
-        "read": lambda one: one[1].setting,
-        "recall": lambda one: f"{one[1].recall:.3f}",
-        "build (s)": lambda one: f"{one[1].build:.1f}",
-        "search (s)": lambda one: f"{one[1].search:.1f}",
-        "total (s)": lambda one: f"{one[1].total:.1f}",
-        "peak (GB)": lambda one: f"{one[1].peak_bytes / 1e9:.2f}",
-    }
+    header = ["points", "search", "read", "recall", "build (s)", "search (s)", "total (s)"]
+    rows = [
+        [
+            *(points, one.name, one.setting, f"{one.recall:.3f}"),
+            *(f"{seconds:.1f}" for seconds in (one.build, one.search, one.total)),
+            f"{one.peak_bytes / 1e9:.2f}",
+        ]
+        for points, one in found
+    ]
     note = (
         "Five neighbours of every point, with a recall of 0.95; all by faiss, each in a separate "
         "process."
     )
-    raw = {"searches": [{"points": points, **asdict(one)} for points, one in found]}
-    return Results([Table.of("Searches for neighbours", found, columns, [note])], raw=raw)
+    table = Table("Searches for neighbours", [*header, "peak (GB)"], rows, [note])
+    return Results([table], raw={"searches": found})
 
 
-def _at_most(
-    what: str, errors: Sequence[float], limit: float, full: int, known: Stat | None = None
-) -> Check:
-    printed = "-" if known is None else known.show() + " %"
-    measured = f"{Stat.of(errors).show()} %"
-    return Check(what, measured, f"{limit:g} %", meets_limit(errors, limit, full), printed)
-
-
-def _large_checks(results: Sequence[LargeResult]) -> list[Check]:
+def _large_checks(results: Sequence[SetResult]) -> list[Check]:
     """Check f and g with the graph of Table I and validated parameters, and with defaults."""
     checks = []
-    for result in results:
-        for answer, limit in zip("fg", TASK_LIMITS.get(result.task.name, ()), strict=False):
-            known = paper.LARGE["lapesvr"][result.task.name] if answer == "f" else None
-            for choice in ("validated", "default"):
-                rates = result.errors.get(f"laperls {answer} {choice}")
-                if limit is not None and rates:
-                    what = f"{result.task.title}, LapERLS {answer}, {CHOICES[choice]}"
-                    checks.append(_at_most(what, rates, limit, N_DRAWS, known))
+    for result, answer, choice in product(results, "fg", ("validated", "default")):
+        limit = TASK_LIMITS.get(result.name, {}).get(answer)
+        rates = result.errors.get(f"laperls {answer} {choice}")
+        if limit is not None and rates:
+            what = f"{result.title}, LapERLS {answer}, {CHOICES[choice]}"
+            known = paper.LARGE["lapesvr"][result.name] if answer == "f" else None
+            checks.append(Check.mean_at_most(what, rates, limit, N_DRAWS, paper=known))
     return checks
 
 
-def _small_checks(results: Sequence[SmallResult]) -> list[Check]:
+def _small_checks(results: Sequence[SetResult]) -> list[Check]:
     if {result.name for result in results} != set(SMALL_SETS):
         return []
     checks = []
@@ -364,25 +345,24 @@ def _small_checks(results: Sequence[SmallResult]) -> list[Check]:
         ours = float(np.mean([np.mean(r.errors[f"{method} f tuned"]) for r in results]))
         printed = float(np.mean([stat.mean for stat in paper.SMALL[method].values()]))
         what = f"Table II, mean of six sets, {paper.TITLES[method]}"
-        checks.append(
-            Check(what, f"{ours:.2f} %", f"{limit} %", round(ours, 1) <= limit, f"{printed:.2f} %")
-        )
+        checks.append(Check.at_most(what, ours, limit, " %", 1, paper=round(printed, 2)))
     return checks
 
 
-def _agreements(titled: Iterable[tuple[str, SmallResult | LargeResult]]) -> list[Check]:
-    return [
-        Check(
-            f"grid against the library, {title}, {paper.TITLES[method]}",
-            agreement.show(),
-            f"{AGREEMENT_LIMITS[method][0]:g} or {AGREEMENT_LIMITS[method][1]:g} %",
-            agreement.difference <= AGREEMENT_LIMITS[method][0]
-            or agreement.signs <= AGREEMENT_LIMITS[method][1],
-            note="largest difference relative to the root mean square; points of another class",
+def _agreements(results: Sequence[SetResult]) -> list[Check]:
+    checks = []
+    for result, method in ((r, m) for r in results for m in r.agreement):
+        agreement, (difference, signs) = result.agreement[method], AGREEMENT_LIMITS[method]
+        checks.append(
+            Check(
+                f"grid against the library, {result.title}, {paper.TITLES[method]}",
+                agreement.show(),
+                f"{difference:g} or {signs:g} %",
+                agreement.difference <= difference or agreement.signs <= signs,
+                note="largest difference relative to the root mean square; points of another class",
+            )
         )
-        for title, result in titled
-        for method, agreement in result.agreement.items()
-    ]
+    return checks
 
 
 def _use_checks(uses: Sequence[Use]) -> list[Check]:
@@ -390,35 +370,20 @@ def _use_checks(uses: Sequence[Use]) -> list[Check]:
     for use in uses:
         if use.points in USE_LIMITS:
             seconds, gigabytes = USE_LIMITS[use.points]
-            memory = use.peak_bytes / 1e9
-            checks.append(
-                Check(
-                    f"fit, {use.points}",
-                    f"{use.total:.0f} s, {memory:.1f} GB",
-                    f"{seconds:.0f} s, {gigabytes:.0f} GB",
-                    bool(use.total <= seconds and memory <= gigabytes),
-                    note=f"load {use.load:.0f}",
-                )
-            )
+            what, note = f"fit, {use.points}", f"load {use.load:.0f}"
+            checks.append(Check.at_most(what, use.total, seconds, " s", 0, note=note))
+            what = f"memory of a fit, {use.points}"
+            checks.append(Check.at_most(what, use.peak_bytes / 1e9, gigabytes, " GB", 1))
         exact = known.get(f"{use.points}:exact")
         if exact is not None:
             more = max(use.errors[name] - exact.errors[name] for name in use.errors)
             what = f"error above that of an exact search, {use.points}"
-            limit = f"{EXACT_LIMIT:g} points"
-            checks.append(Check(what, f"{more:.2f} points", limit, more <= EXACT_LIMIT))
+            checks.append(Check.at_most(what, more, EXACT_LIMIT, " points"))
     for kind in dict.fromkeys(use.points.split(":")[0] for use in uses):
         sized = [use for use in uses if use.points.split(":") == [kind, str(use.n_points)]]
         for small, large in pairwise(sized):
-            ratio = large.total / small.total
             n, m = small.n_points, large.n_points
-            limit_of_growth = m * np.log(m) / (n * np.log(n))
-            checks.append(
-                Check(
-                    f"time from {n} to {m} {kind}",
-                    f"{ratio:.1f} x",
-                    f"{limit_of_growth:.1f} x",
-                    bool(ratio <= limit_of_growth),
-                    note="n log n",
-                )
-            )
+            limit = round(m * np.log(m) / (n * np.log(n)), 1)
+            what, ratio = f"time from {n} to {m} {kind}", large.total / small.total
+            checks.append(Check.at_most(what, ratio, limit, " x", 1, note="n log n"))
     return checks

@@ -7,8 +7,7 @@ test labels: those with the least leave-one-out error for each split, and lapwin
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -16,18 +15,16 @@ from sklearn.svm import SVC
 
 from benchmarks.embedded.grid import (
     DEFAULT_N_EV,
-    DEFAULTS,
     GRID,
     WEIGHT_VALUES,
-    Tuning,
     left_out,
     paper_gamma,
 )
-from benchmarks.embedded.library import SOLVERS, Agreement
+from benchmarks.embedded.library import SOLVERS
 from benchmarks.embedded.prepared import Draw, Labels, Prepared, Recipe, prepare
+from benchmarks.embedded.results import SetResult
 from benchmarks.shared.data import Data
 from benchmarks.shared.labels import error_rate
-from benchmarks.shared.stats import Stat
 from lapwing import KNNGraph
 from lapwing.graphs import default_graph
 from lapwing.kernels import scale_gamma
@@ -58,38 +55,9 @@ SMALL_SETS: dict[str, SmallSet] = {
 }
 
 
-@dataclass(frozen=True)
-class SmallResult:
-    """Results of one set.
-
-    Attributes
-    ----------
-    name : str
-    errors : mapping of str to list of float
-        Error (%) on the unlabelled points for each split, by 'method answer choice', such as
-        'laperls f tuned'.
-    chosen : mapping of str to Tuning
-        Settings tuned on the test labels.
-    curves : mapping of str to list of float
-        Mean errors against the number of eigenvectors `SHOWN_N_EV`; empty without figures.
-    agreement : mapping of str to Agreement
-        Agreement of the grid with the library's estimators, on the first split at the tuned
-        setting.
-    """
-
-    name: str
-    errors: Mapping[str, list[float]]
-    chosen: Mapping[str, Tuning]
-    curves: Mapping[str, list[float]]
-    agreement: Mapping[str, Agreement]
-
-    def stat(self, key: str) -> Stat | None:
-        return Stat.of(self.errors[key]) if key in self.errors else None
-
-
 def run_set(
     known: SmallSet, data: Data, n_splits: int | None = None, *, curves: bool = False
-) -> SmallResult:
+) -> SetResult:
     """Run all methods on one set."""
     X, y, splits = data.X, data.y, data.splits[:n_splits]
     draws = [transductive_draw(y, labeled) for labeled in splits]
@@ -97,28 +65,21 @@ def run_set(
     n_ev = max(known.n_ev, max(SMALL_N_EV) if curves else 0)
     points = prepare(data, Recipe(graph, n_ev, paper_gamma(X), None), draws)
     preset = prepare(data, Recipe(default_graph(X), DEFAULT_N_EV, scale_gamma(X), None), draws)
-    errors: dict[str, list[float]] = _supervised(data, splits)
-    chosen: dict[str, Tuning] = {}
+    result = SetResult(known.name, known.title, _supervised(data, splits))
     followed = _without_labels(points, known.n_ev)
     for method in SOLVERS:
         for answer, grid in points.grid_errors(method, y, GRID, known.n_ev).items():
-            best = int(np.argmin(grid.mean(axis=0)))
-            chosen[f"{method} {answer}"] = GRID[best]
-            errors[f"{method} {answer} tuned"] = grid[:, best].tolist()
+            key, best = f"{method} {answer}", int(np.argmin(grid.mean(axis=0)))
+            result.chosen[key] = GRID[best]
+            result.errors[f"{key} tuned"] = grid[:, best].tolist()
             picked = grid[np.arange(len(splits)), followed[answer]]
-            errors[f"{method} {answer} left out"] = picked.tolist()
-        fit = preset.fit(method, y, [DEFAULTS], DEFAULT_N_EV)
-        for answer, row in preset.errors(y, fit).items():
-            errors[f"{method} {answer} default"] = row
-    drawn = {}
-    for name, tuning in chosen.items() if curves else ():
-        method, answer = name.split()
-        fits = (points.fit(method, y, [tuning], k) for k in SMALL_N_EV)
-        drawn[name] = [float(np.mean(points.errors(y, fit)[answer])) for fit in fits]
-    agreement = {
-        method: points.agreement(method, y, chosen[f"{method} f"], known.n_ev) for method in SOLVERS
-    }
-    return SmallResult(known.name, errors, chosen, drawn, agreement)
+            result.errors[f"{key} left out"] = picked.tolist()
+            if curves:
+                result.curves[key] = points.curve(key, y, GRID[best], SMALL_N_EV)
+        result.errors.update(preset.default_errors(method, y))
+        tuned = result.chosen[f"{method} f"]
+        result.agreement[method] = points.agreement(method, y, tuned, known.n_ev)
+    return result
 
 
 def transductive_draw(y: Labels, labeled: Labels) -> Draw:

@@ -88,11 +88,7 @@ def run(arguments: argparse.Namespace) -> Results:
         cells = *_cells(mine, target), *_cells(random, target)[:3]
         rows.append((name, f"{100 * target:g}", *cells))
         checkpoints += _checkpoint_rows(name, [found for _, found in asked])
-        raw[name] = {
-            "target": target,
-            "asked": [s._asdict() for s in mine],
-            "drawn": [s._asdict() for s in random],
-        }
+        raw[name] = {"target": target, "asked": mine, "drawn": random}
     heads = ("target (%)", "stopped", "target met", "labels", "check rows", "error (%)")
     random_heads = ("random: stopped", "target met", "labels")
     note = (

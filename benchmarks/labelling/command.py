@@ -122,11 +122,7 @@ def run(arguments: argparse.Namespace) -> Results:
                 X, truth = sampled(name, REFIT_MOST)
                 learner = partial(refitted, "linear" if X.shape[1] > X.shape[0] else "rbf")
                 refits += measure_rules(name, X, truth, learner, REFIT_RULES, REFIT_BUDGET, draws)
-    raw = {
-        "rule_errors": [one._asdict() for one in rule_errors],
-        "again": [one._asdict() for one in refits],
-        "first": [first._asdict() for first in classes_seen],
-    }
+    raw = {"rule_errors": rule_errors, "again": refits, "first": classes_seen}
     start = f"Starting from one label per class, {BATCH} rows at a time"
     tables = [
         _table_of_rules(

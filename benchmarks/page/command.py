@@ -123,11 +123,7 @@ def run(arguments: argparse.Namespace) -> Results:
         target = error_to_reach(draws)
         curves = [label_digits("suggestions", None)]
         curves += [label_digits("random rows", seed) for seed in range(draws)]
-    raw = {
-        "waits": [wait._asdict() for wait in waits],
-        "target": target,
-        "curves": [curve._asdict() for curve in curves],
-    }
+    raw = {"waits": waits, "target": target, "curves": curves}
     tables = [_wait_table(waits), _curve_table(curves, target)]
     in_time = all(max(wait.colours, wait.drawn or 0.0) < LIMITS[wait.n] for wait in waits)
     by_suggestions, *by_chance = [_or_more(curve.reached(target)) for curve in curves]

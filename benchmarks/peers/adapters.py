@@ -20,7 +20,7 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.semi_supervised import LabelPropagation, LabelSpreading, SelfTrainingClassifier
 from sklearn.svm import SVC
 
-from benchmarks.shared.labels import UNLABELED, draw_per_class
+from benchmarks.shared.labels import UNLABELED, Codes, with_labels
 from lapwing import (
     S3VC,
     BalancedGraphClassifier,
@@ -28,9 +28,7 @@ from lapwing import (
     LapRLSClassifier,
     LapSVC,
 )
-from lapwing.datasets import mask_labels
 
-Codes = NDArray[np.int64]
 N_NEIGHBORS = 10  # of GraphLearning's graph, as in its examples
 ROUNDS = 10  # of self-training
 
@@ -62,8 +60,7 @@ class Task:
     def drawn(cls, X: Any, truth: Codes, labels: int, rng: np.random.Generator) -> Task:
         """Draw a number of labels per class."""
         counts = np.bincount(truth)
-        rows = draw_per_class(truth, labels, rng)
-        return cls(X, mask_labels(truth, labeled_indices=rows), counts / counts.sum())
+        return cls(X, with_labels(truth, labels, rng), counts / counts.sum())
 
     @cached_property
     def known(self) -> Codes:

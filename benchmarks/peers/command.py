@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import asdict
 from functools import partial
 from importlib.metadata import version
 
-from benchmarks.peers.adapters import CONTENDERS, LIBRARIES, Codes, Contender, Task
+from benchmarks.peers.adapters import CONTENDERS, LIBRARIES, Contender, Task
 from benchmarks.shared.data import FEW_LABEL_SETS, sampled
 from benchmarks.shared.known import (
     Answer,
@@ -23,7 +22,7 @@ from benchmarks.shared.known import (
     error_table,
     timed,
 )
-from benchmarks.shared.labels import UNLABELED, error_rate
+from benchmarks.shared.labels import UNLABELED, Codes, error_rate
 from benchmarks.shared.options import add_choice, add_number, add_resume, add_run_options
 from benchmarks.shared.output import Results, say
 from benchmarks.shared.tables import Table
@@ -55,7 +54,7 @@ def run(arguments: argparse.Namespace) -> Results | int:
     if not found:
         return 1
     tables = [table_of(name, found) for name in dict.fromkeys(answer.set for answer in found)]
-    return Results(tables, raw={"answers": [asdict(answer) for answer in found]})
+    return Results(tables, raw={"answers": found})
 
 
 def problem_of(name: str, most: int, contenders: Sequence[Contender]) -> Problem:

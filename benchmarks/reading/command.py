@@ -9,13 +9,14 @@ from __future__ import annotations
 import argparse
 import tempfile
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from benchmarks.shared.checks import Check
+from benchmarks.shared.files import plain
 from benchmarks.shared.measuring import resident_bytes, run_alone, with_seconds
 from benchmarks.shared.options import add_output_options
 from benchmarks.shared.output import Results
@@ -69,9 +70,8 @@ def run(arguments: argparse.Namespace) -> Results:
     kind = "Parquet" if arguments.parquet else "CSV"
     # The minimum memory of a process is more than three times a small table.
     checks = [] if arguments.quick else [reading_check(use, kind)]
-    raw = asdict(use) | {"ratio": use.ratio}
     passed = all(check.passed for check in checks)
-    return Results([use_table(use, kind)], checks, raw, passed=passed)
+    return Results([use_table(use, kind)], checks, plain(use), passed=passed)
 
 
 def use_table(use: ReadUse, kind: str) -> Table:
@@ -92,7 +92,7 @@ def use_table(use: ReadUse, kind: str) -> Table:
 def reading_check(use: ReadUse, kind: str) -> Check:
     """Check the peak relative to the size of the numbers."""
     what = f"peak of reading {use.n_rows:,} rows of {kind}, in sizes of the numbers"
-    return Check(what, f"{use.ratio:.2f}", f"{LIMIT:g}", use.ratio <= LIMIT)
+    return Check.at_most(what, use.ratio, LIMIT)
 
 
 def measure_reading(

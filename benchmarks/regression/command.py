@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from functools import partial
 
 import numpy as np
@@ -57,7 +56,7 @@ def run(arguments: argparse.Namespace) -> Results:
     path = arguments.output / "regression" / f"{arguments.most} {arguments.seed}.jsonl"
     found = compare_methods(problems, draws, path, arguments)
     tables = [*(table_of(name, found) for name in sets), ratios(found), coverage(found)]
-    return Results(tables, raw={"answers": [asdict(answer) for answer in found]})
+    return Results(tables, raw={"answers": found})
 
 
 def problem_of(name: str, most: int, methods: Mapping[str, Contender]) -> Problem:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
 from benchmarks.s3vm import paper_continuation as paper
@@ -16,8 +13,9 @@ from benchmarks.s3vm.transduction import N_SPLITS, STANDARD, labeled_sets, space
 from benchmarks.shared.data import SETS, Data
 from benchmarks.shared.kernels import gaussian
 from benchmarks.shared.labels import UNLABELED, IndexArray, error_rate
+from benchmarks.shared.measuring import transductive_error
 from benchmarks.shared.output import Results, step
-from benchmarks.shared.stats import Stat, with_paper
+from benchmarks.shared.stats import Stat, gathered, with_paper
 from benchmarks.shared.tables import Table
 from lapwing import S3VC
 
@@ -28,13 +26,11 @@ QUICK_DIGITS = (3, 4, 5, 6)
 def classes_part(plan: Plan) -> Results:
     """Compute errors on U of ten one-vs-rest machines and of two groups of five digits."""
     data = plan.load("uspst", SETS["uspst"])
-    if data is None:
-        return Results([])
-    errors: dict[tuple[str, str], list[float]] = {}
+    found = []
     for number, labeled in enumerate(labeled_sets(data, plan.seed)[: plan.n_splits(N_SPLITS)]):
         with step(f"Uspst, all classes: split {number + 1}"):
-            for key, error in run_class_split(plan, data, labeled).items():
-                errors.setdefault(key, []).append(error)
+            found.append(run_class_split(plan, data, labeled))
+    errors = gathered(found)
     return Results([table_of(errors)], raw={" ".join(key): value for key, value in errors.items()})
 
 
@@ -63,9 +59,8 @@ def run_class_split(plan: Plan, data: Data, labeled: IndexArray) -> dict[tuple[s
     machines = SVC(C=paper.C, **kernel).fit(X[seen], y[seen])
     errors["1-vs-1", "svc"] = error_rate(hidden, machines.predict(X[~seen]))
     model = S3VC(C=paper.C, C_star=paper.C, **kernel)
-    with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
-        model.fit(X, np.where(seen, y, UNLABELED))
-    errors["1-vs-1", "continuation"] = error_rate(hidden, model.transduction_[~seen])
+    marked = np.where(seen, y, UNLABELED)
+    errors["1-vs-1", "continuation"] = transductive_error(model, X, marked, y)[0]
     return errors
 
 

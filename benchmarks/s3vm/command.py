@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from contextlib import suppress
 from typing import NamedTuple
 
 from benchmarks.s3vm.classes import classes_part
@@ -16,7 +17,7 @@ from benchmarks.s3vm.few_labels import few_labels_part
 from benchmarks.s3vm.landmarks import landmarks_part
 from benchmarks.s3vm.limits import NOTES
 from benchmarks.s3vm.many_classes import many_classes_part
-from benchmarks.s3vm.plan import Plan
+from benchmarks.s3vm.plan import Plan, UnavailableError
 from benchmarks.s3vm.qn_curves import amounts_part, moons_part
 from benchmarks.s3vm.qn_table import table_part
 from benchmarks.s3vm.shares import shares_part
@@ -84,7 +85,10 @@ def run(arguments: argparse.Namespace) -> Results | int:
     plan = Plan(arguments.quick, sets, arguments.splits, arguments.seed)
     if plan.quick:
         say("quick: too little to judge errors by; see that all runs")
-    parts = {name: SECTIONS[name].run(plan) for name in arguments.tables or SECTIONS}
+    parts = {}
+    for name in arguments.tables or SECTIONS:
+        with suppress(UnavailableError):
+            parts[name] = SECTIONS[name].run(plan)
     plan.datasets.report_missing()
     raw = {"parts": {name: part.raw for name, part in parts.items()}}
     return join(list(parts.values()), raw=raw, notes=NOTES)

@@ -5,7 +5,6 @@ The README quotes it. Estimators have default parameters, so nothing is tuned.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -15,12 +14,12 @@ from sklearn.svm import SVC
 
 from benchmarks.s3vm.plan import Plan
 from benchmarks.shared.data import SETS, Data
-from benchmarks.shared.labels import UNLABELED, IndexArray, draw_per_class, error_rate
+from benchmarks.shared.labels import UNLABELED, Codes, error_rate, with_labels
+from benchmarks.shared.measuring import transductive_error
 from benchmarks.shared.output import Results, step
+from benchmarks.shared.stats import gathered
 from benchmarks.shared.tables import Table
 from lapwing import S3VC, KNNGraph, LapSVC
-from lapwing.datasets import mask_labels
-from lapwing.exceptions import LapwingWarning
 
 LABELS_PER_CLASS = (1, 10)
 N_DRAWS = 30
@@ -40,17 +39,13 @@ METHODS: Mapping[str, Callable[[], BaseEstimator]] = {
 def few_labels_part(plan: Plan) -> Results:
     """Compute errors on the unlabelled documents for many draws of labels."""
     data = plan.load("text", SETS["pcmac"])
-    if data is None:
-        return Results([])
     rows, raw = [], {}
     for per_class in LABELS_PER_CLASS:
-        errors: dict[str, list[float]] = {name: [] for name in METHODS}
         with step(f"Text, {per_class} labels per class"):
-            for number in range(plan.n_splits(N_DRAWS)):
-                rng = np.random.default_rng([plan.seed, number])
-                labeled = draw_per_class(data.y, per_class, rng)
-                for name, make in METHODS.items():
-                    errors[name].append(error_of(make(), data, labeled))
+            labels = (with_labels(data.y, per_class, rng) for rng in plan.draws(N_DRAWS))
+            errors = gathered(
+                {name: error_of(make(), data, y) for name, make in METHODS.items()} for y in labels
+            )
         rows += [[str(2 * per_class), *row(name, found)] for name, found in errors.items()]
         raw[str(per_class)] = errors
     title = "Text with one and with ten labels per class: errors (%) on U"
@@ -62,17 +57,12 @@ def few_labels_part(plan: Plan) -> Results:
     return Results([Table(title, header, rows, [note])], raw=raw)
 
 
-def error_of(estimator: Any, data: Data, labeled: IndexArray) -> float:
+def error_of(estimator: Any, data: Data, y: Codes) -> float:
     """Compute the error on the unlabelled points; supervised estimators see the others only."""
-    y = mask_labels(data.y, labeled_indices=labeled)
-    hidden = y == UNLABELED
-    # The table reports what the warnings are about.
-    with warnings.catch_warnings(action="ignore", category=LapwingWarning):
-        if isinstance(estimator, SVC):
-            predicted = estimator.fit(data.X[labeled], y[labeled]).predict(data.X[hidden])
-        else:
-            predicted = estimator.fit(data.X, y).transduction_[hidden]
-    return error_rate(data.y[hidden], predicted)
+    if not isinstance(estimator, SVC):
+        return transductive_error(estimator, data.X, y, data.y)[0]
+    free = y == UNLABELED
+    return error_rate(data.y[free], estimator.fit(data.X[~free], y[~free]).predict(data.X[free]))
 
 
 def row(name: str, errors: list[float]) -> list[str]:

@@ -24,14 +24,13 @@ def draw_agreement(differences: NDArray[Any], folder: Path) -> Path:
 
 
 def draw_sweep(
-    parameter: str, values: Sequence[float], means: Mapping[str, Sequence[float]], folder: Path
+    parameter: str, values: Sequence[str], means: Mapping[str, Sequence[float]], folder: Path
 ) -> Path:
     """Draw Figures 5 (sigma) and 6 (gamma_I) of the continuation paper: errors by parameter."""
     figure, axes = new_figure(1, 1, 4.6, 3.4)
     ax = axes[0, 0]
     for name, errors in means.items():
-        ax.plot(np.arange(len(values)), errors, "o-", markersize=3, label=name)
-    ax.set_xticks(np.arange(len(values)), [f"{value:g}" for value in values])
+        ax.plot(values, errors, "o-", markersize=3, label=name)
     ax.set(xlabel=parameter, ylabel="error on U (%)", ylim=(0, None))
     ax.legend(fontsize=7)
     return save(figure, folder, f"s3vm_continuation_{parameter}")

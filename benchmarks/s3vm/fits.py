@@ -21,6 +21,7 @@ from sklearn.semi_supervised import SelfTrainingClassifier
 from sklearn.svm import SVC
 
 from benchmarks.shared.labels import UNLABELED, IndexArray
+from benchmarks.shared.measuring import wall_seconds, with_seconds
 from lapwing.losses import GaussianBump, Hinge, SymmetricHinge, UnlabeledLoss
 from lapwing.objectives.low_density import CenteredFeatures, Function, LowDensityObjective
 from lapwing.solvers.base import Settings
@@ -65,18 +66,29 @@ class Task:
         return 100 * float(np.mean(predicted != self.y[self.unlabeled]))
 
 
-class LinearFit(NamedTuple):
-    """Result of a fit."""
+class LinearFunction(NamedTuple):
+    """Function of points with given coordinates."""
 
     coef: FloatArray  # (r,)
     intercept: float
-    objective: float  # objective of the method; NaN for the baselines
+
+    def values(self, features: Any) -> FloatArray:
+        """Compute decision values."""
+        return np.asarray(features @ self.coef) + self.intercept
+
+
+@dataclass(frozen=True, eq=False)
+class LinearFit:
+    """Result of a fit."""
+
+    function: LinearFunction
     seconds: float
+    objective: float = np.nan  # of the method; NaN for the baselines
     n_evaluations: int = 0
 
     def values(self, features: Any) -> FloatArray:
         """Compute decision values of points with given coordinates."""
-        return np.asarray(features @ self.coef) + self.intercept
+        return self.function.values(features)
 
 
 def s3vm_objective(
@@ -116,28 +128,20 @@ def solve(
     found = minimize_low_density(objective, method, settings).minimum
     coef, intercept = found.state
     seconds = time.perf_counter() - start
-    bias = uncentered(objective, coef, intercept)
-    return LinearFit(coef, bias, found.objective, seconds, found.n_evaluations)
+    function = LinearFunction(coef, uncentered(objective, coef, intercept))
+    return LinearFit(function, seconds, found.objective, found.n_evaluations)
 
 
-class LinearSVC(NamedTuple):
-    """scikit-learn's SVC with the linear kernel, as a function."""
+def linear_svc(X: Any, y: Any, C: float) -> LinearFunction:
+    """Fit scikit-learn's SVC with the linear kernel; values are positive for the larger class.
 
-    coef: FloatArray
-    intercept: float
-
-    @classmethod
-    def fit(cls, X: Any, y: Any, C: float) -> LinearSVC:
-        """Fit by the Gram matrix, as sparse products of libsvm take most of the time."""
-        gram: Any = X @ X.T
-        gram = gram.toarray() if sp.issparse(X) else gram
-        machine = SVC(kernel="precomputed", C=C).fit(gram, y)
-        coef = X[machine.support_].T @ machine.dual_coef_.ravel()
-        return cls(np.asarray(coef), float(machine.intercept_[0]))
-
-    def values(self, X: Any) -> FloatArray:
-        """Compute decision values, positive for the larger of the two classes."""
-        return np.asarray(X @ self.coef) + self.intercept
+    The Gram matrix is given, as sparse products of libsvm take most of the time.
+    """
+    gram: Any = X @ X.T
+    gram = gram.toarray() if sp.issparse(X) else gram
+    machine = SVC(kernel="precomputed", C=C).fit(gram, y)
+    coef = X[machine.support_].T @ machine.dual_coef_.ravel()
+    return LinearFunction(np.asarray(coef), float(machine.intercept_[0]))
 
 
 class MarginSVC(ClassifierMixin, BaseEstimator):
@@ -150,7 +154,7 @@ class MarginSVC(ClassifierMixin, BaseEstimator):
         self.C = C
 
     def fit(self, X: Any, y: Any) -> MarginSVC:
-        self.function_ = LinearSVC.fit(X, y, self.C)
+        self.function_ = linear_svc(X, y, self.C)
         self.classes_ = np.unique(y)
         return self
 
@@ -161,12 +165,10 @@ class MarginSVC(ClassifierMixin, BaseEstimator):
 
 def svc(task: Task, C: float) -> LinearFit:
     """Fit scikit-learn's SVC to the labels."""
-    start = time.perf_counter()
     targets = task.y[task.labeled]
     if abs(targets.sum()) == len(targets):  # one class
-        return LinearFit(np.zeros(task.space.n_coef), float(targets[0]), np.nan, 0.0)
-    found = LinearSVC.fit(task.space.features[task.labeled], targets, C)
-    return LinearFit(*found, np.nan, time.perf_counter() - start)
+        return LinearFit(LinearFunction(np.zeros(task.space.n_coef), float(targets[0])), 0.0)
+    return LinearFit(*with_seconds(linear_svc, task.space.features[task.labeled], targets, C))
 
 
 def self_training(task: Task, C: float) -> LinearFit:
@@ -175,16 +177,13 @@ def self_training(task: Task, C: float) -> LinearFit:
     In each of ten rounds a tenth of the unlabelled points, those farthest from the boundary, is
     labelled; with a threshold of the probability none would be, as all are within the margin.
     """
-    start = time.perf_counter()
     rows = np.concatenate([task.labeled, task.unlabeled])
     known = task.y[task.labeled].astype(np.int64) > 0
     y = np.concatenate([known, np.full(len(task.unlabeled), UNLABELED)])
-    model = SelfTrainingClassifier(
-        MarginSVC(C), criterion="k_best", k_best=-(-len(task.unlabeled) // 10), max_iter=10
-    )
-    model.fit(task.space.features[rows], y)
-    function: LinearSVC = model.estimator_.function_
-    return LinearFit(*function, np.nan, time.perf_counter() - start)
+    tenth = -(-len(task.unlabeled) // 10)
+    model = SelfTrainingClassifier(MarginSVC(C), criterion="k_best", k_best=tenth, max_iter=10)
+    seconds = wall_seconds(model.fit, task.space.features[rows], y)
+    return LinearFit(model.estimator_.function_, seconds)
 
 
 class Fitter(NamedTuple):

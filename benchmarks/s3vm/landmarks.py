@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import warnings
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
 from benchmarks.s3vm import figures
 from benchmarks.s3vm import paper_continuation as paper
-from benchmarks.s3vm.limits import LANDMARK_LOSS, LANDMARK_SECONDS, at_most
+from benchmarks.s3vm.limits import LANDMARK_LOSS, LANDMARK_SECONDS
 from benchmarks.s3vm.plan import Plan
+from benchmarks.shared.checks import Check
 from benchmarks.shared.data import SETS, Data
 from benchmarks.shared.kernels import gaussian
 from benchmarks.shared.labels import UNLABELED, error_rate
-from benchmarks.shared.measuring import wall_seconds
+from benchmarks.shared.measuring import transductive_error
 from benchmarks.shared.output import Results, step
-from benchmarks.shared.stats import Stat
+from benchmarks.shared.stats import Stat, gathered
 from benchmarks.shared.tables import Table
 from lapwing import S3VC, Landmarks
 
@@ -48,21 +47,16 @@ def draw_digit_pair(data: Data, n_unlabeled: int, rng: np.random.Generator) -> D
 def landmarks_part(plan: Plan) -> Results:
     """Measure time and error by number of landmarks."""
     data = plan.load("mnist", SETS["mnist"])
-    if data is None:
-        return Results([])
     n_unlabeled = 400 if plan.quick else N_UNLABELED
     counts = [n_unlabeled // 2**k for k in range(6, -1, -1)]
-    errors: dict[int, list[float]] = {r: [] for r in counts}
-    seconds: dict[int, list[float]] = {r: [] for r in counts}
-    baseline = []
-    for number in range(plan.n_splits(N_DRAWS)):
-        points = draw_digit_pair(data, n_unlabeled, np.random.default_rng([plan.seed, number]))
-        with step(f"MNIST 5 v 8: draw {number + 1}"):
+    baseline, fits = [], []
+    for number, rng in enumerate(plan.draws(N_DRAWS), start=1):
+        points = draw_digit_pair(data, n_unlabeled, rng)
+        with step(f"MNIST 5 v 8: draw {number}"):
             baseline.append(_svc_error(points))
-            for r in counts:
-                error, took = _fit(points, r)
-                errors[r].append(error)
-                seconds[r].append(took)
+            fits.append({r: _fit(points, r) for r in counts})
+    errors = gathered({r: error for r, (error, _) in draw.items()} for draw in fits)
+    seconds = gathered({r: took for r, (_, took) in draw.items()} for draw in fits)
     rows = [
         [str(r), str(len(errors[r])), Stat.of(errors[r]).show(), Stat.of(seconds[r]).show(),
          f"{min(seconds[r]):.2f}"]
@@ -80,19 +74,12 @@ def landmarks_part(plan: Plan) -> Results:
     drawn = partial(figures.draw_landmarks, curve, float(np.mean(baseline)))
     checks = []
     if EXPECTED in errors:
-        losses = np.subtract(errors[EXPECTED], errors[REFERENCE])
-        what = "error U, 1250 against 5000 landmarks"
         fastest = min(seconds[EXPECTED])
-        checks = [
-            at_most("MNIST 5 v 8, 1250 landmarks, best fit", fastest, LANDMARK_SECONDS, " s"),
-            at_most(
-                what,
-                float(losses.mean()),
-                LANDMARK_LOSS,
-                " points",
-                splits=(losses.tolist(), N_DRAWS),
-            ),
-        ]
+        what = "MNIST 5 v 8, 1250 landmarks, best fit"
+        checks.append(Check.at_most(what, fastest, LANDMARK_SECONDS, " s"))
+        losses = np.subtract(errors[EXPECTED], errors[REFERENCE]).tolist()
+        what = "error U, 1250 against 5000 landmarks"
+        checks.append(Check.mean_at_most(what, losses, LANDMARK_LOSS, N_DRAWS, " points"))
     raw = {"errors": errors, "seconds": seconds, "svc": baseline}
     return Results([Table(title, header, rows, [note])], checks, raw, [drawn])
 
@@ -108,10 +95,7 @@ def _fit(points: DigitPair, r: int) -> tuple[float, float]:
         space=Landmarks(r, random_state=0),
         **gaussian(paper.SIGMA_MNIST),
     )
-    with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
-        seconds = wall_seconds(model.fit, points.X, y)
-    hidden = slice(2 * LABELS_PER_DIGIT, None)
-    return error_rate(points.y[hidden], model.transduction_[hidden]), seconds
+    return transductive_error(model, points.X, y, points.y)
 
 
 def _svc_error(points: DigitPair) -> float:

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from benchmarks.shared.checks import Check, meets_limit
-
 # C = C* = 100: Table 1 of the continuation paper, up to the choice of the optimiser.
 ERROR_LIMITS: dict[str, dict[str, float]] = {
     "uspst": {"continuation": 3.0, "gradient": 4.6},
@@ -52,29 +48,3 @@ NOTES: dict[str, str] = {
         for how in ("test", "labels")
     },
 }
-
-
-def at_most(
-    what: str,
-    measured: float,
-    limit: float,
-    unit: str,
-    paper: float | None = None,
-    note: str = "",
-    digits: int = 2,
-    splits: tuple[Sequence[float], int] | None = None,
-) -> Check:
-    """Return a check of a number; `splits` are its values by split, and the full number."""
-    passed = (
-        round(measured, digits) <= limit
-        if splits is None
-        else meets_limit(splits[0], limit, splits[1], digits)
-    )
-    return Check(
-        what,
-        f"{measured:.{digits}f}{unit}",
-        f"{limit:g}{unit}",
-        passed,
-        "-" if paper is None else f"{paper:g}{unit}",
-        note,
-    )

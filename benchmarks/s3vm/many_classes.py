@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import time
-import warnings
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
-from benchmarks.s3vm.limits import MANY_CLASSES_SECONDS, at_most
-from benchmarks.s3vm.plan import Plan
+from benchmarks.s3vm.limits import MANY_CLASSES_SECONDS
+from benchmarks.s3vm.plan import Plan, UnavailableError
+from benchmarks.shared.checks import Check
 from benchmarks.shared.data import SETS, Data
-from benchmarks.shared.labels import UNLABELED, draw_per_class, error_rate
-from benchmarks.shared.measuring import wall_seconds
+from benchmarks.shared.labels import UNLABELED, with_labels
+from benchmarks.shared.measuring import transductive_error
 from benchmarks.shared.output import Results, step
 from benchmarks.shared.tables import Table
 from lapwing import S3VC, KNNGraph, LapSVC
-from lapwing.datasets import mask_labels
-from lapwing.exceptions import LapwingWarning
 
 
 class Setting(NamedTuple):
@@ -35,20 +34,21 @@ def many_classes_part(plan: Plan) -> Results:
     rows, checks, raw = [], [], {}
     for name, setting in settings_of(plan).items():
         data = setting.data
-        labeled = draw_per_class(data.y, setting.per_class, np.random.default_rng(plan.seed))
-        y = mask_labels(data.y, labeled_indices=labeled)
+        y = with_labels(data.y, setting.per_class, plan.rng())
         estimators = {
             "S3VC": S3VC(setting.kernel, unlabeled=UNLABELED),
             "LapSVC": LapSVC(setting.kernel, graph=setting.graph, unlabeled=UNLABELED),
         }
         for title, estimator in estimators.items():
             with step(f"{name}: {title}"):
-                seconds, processor, error = _timed(estimator, data, y)
+                begun = time.process_time()
+                error, seconds = transductive_error(estimator, data.X, y, data.y)
+                processor = time.process_time() - begun
             rows.append([name, title, f"{seconds:.1f}", f"{processor:.1f}", f"{error:.1f}"])
             raw[f"{name}, {title}"] = {"seconds": seconds, "processor": processor, "error": error}
             if title == "S3VC" and name in MANY_CLASSES_SECONDS and not plan.quick:
                 limit = MANY_CLASSES_SECONDS[name]
-                checks.append(at_most(f"S3VC, {name}", seconds, limit, " s", digits=1))
+                checks.append(Check.at_most(f"S3VC, {name}", seconds, limit, " s", digits=1))
     header = ["data", "estimator", "seconds", "processor seconds", "error on U (%)"]
     note = (
         "Default parameters, one fit. Large pairs of classes are fitted in threads. The texts "
@@ -61,19 +61,18 @@ def settings_of(plan: Plan) -> dict[str, Setting]:
     """Return the available sets."""
     cosine = KNNGraph(5, power=2, metric="cosine")
     found = {}
-    usps = plan.load("usps", SETS["usps_full"])
-    if usps is not None:
-        rows = np.sort(np.random.default_rng(plan.seed).permutation(len(usps.y))[:6000])
-        rows = rows[::20] if plan.quick else rows
+    with suppress(UnavailableError):
+        usps = plan.load("usps", SETS["usps_full"])
+        rows = np.sort(plan.rng().permutation(len(usps.y))[:6000])[:: 20 if plan.quick else 1]
         some = usps._replace(X=usps.X[rows], y=usps.y[rows])
         found["ten digits, 6000 points"] = Setting(some, 5, "rbf", None)
     if plan.wants("topics"):
         n, k = (300, 5) if plan.quick else (5000, 20)
-        texts = topics(n, k, np.random.default_rng(plan.seed))
+        texts = topics(n, k, plan.rng())
         found["twenty topics, 5000 texts"] = Setting(texts, 5, "linear", cosine)
     if plan.wants("small"):
         k = 8 if plan.quick else 60
-        clusters = small_classes(5 * k, k, np.random.default_rng(plan.seed))
+        clusters = small_classes(5 * k, k, plan.rng())
         found["sixty classes, 300 points"] = Setting(clusters, 2, "rbf", None)
     return found
 
@@ -104,12 +103,3 @@ def small_classes(n: int, k: int, rng: np.random.Generator) -> Data:
     """Generate clusters of five points in 20 dimensions."""
     y = np.arange(n) % k
     return Data(1.5 * rng.standard_normal((k, 20))[y] + 0.7 * rng.standard_normal((n, 20)), y)
-
-
-def _timed(estimator: Any, data: Data, y: Any) -> tuple[float, float, float]:
-    with warnings.catch_warnings(action="ignore", category=LapwingWarning):
-        processor = time.process_time()
-        seconds = wall_seconds(estimator.fit, data.X, y)
-        processor = time.process_time() - processor
-    hidden = y == UNLABELED
-    return seconds, processor, error_rate(data.y[hidden], estimator.transduction_[hidden])

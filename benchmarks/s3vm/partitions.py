@@ -15,6 +15,7 @@ import scipy.sparse as sp
 from sklearn.datasets import make_moons
 
 from benchmarks.s3vm.fits import FloatArray, Task
+from benchmarks.s3vm.plan import Plan
 from benchmarks.shared.data import SETS, Data
 from benchmarks.shared.kernels import gaussian
 from benchmarks.shared.labels import draw_covering
@@ -79,6 +80,11 @@ class QnSet:
     classes: tuple[int, int] = (0, 1)
     scale: float = 1.0
 
+    def data(self, plan: Plan) -> Data | None:
+        """Load the data, None for generated ones; raise UnavailableError if there are none."""
+        plan.require(self.base)
+        return None if self.load is None else plan.load(self.base, self.load)
+
     def points(self, data: Data | None, rng: np.random.Generator) -> SignedPoints:
         """Return all points of the problem; artificial points are drawn."""
         if data is None:
@@ -86,13 +92,14 @@ class QnSet:
         rows = np.flatnonzero(np.isin(data.y, self.classes))
         X = data.X[rows]
         # float64, as results of the table are compared to the last digit.
-        X = X.astype(np.float64) * self.scale if self.scale != 1 else X.astype(np.float64)
+        X = X.astype(np.float64) * self.scale
         return SignedPoints(X, np.where(data.y[rows] == self.classes[1], 1.0, -1.0))
 
 
-def _objects(i: int, j: int) -> QnSet:
-    # Objects are numbered from 1 in COIL-20.
-    return QnSet(f"coil({i},{j})", "coil20", SETS["coil20"], (i - 1, j - 1))
+def _pair(name: str, base: str, i: int, j: int, scale: float = 1.0, first: int = 0) -> QnSet:
+    """Return the problem of two classes, which the paper numbers from `first`."""
+    load = SETS["usps_full" if base == "usps" else base]
+    return QnSet(f"{name}({i},{j})", base, load, (i - first, j - first), scale)
 
 
 QN_SETS: dict[str, QnSet] = {
@@ -100,15 +107,9 @@ QN_SETS: dict[str, QnSet] = {
     for problem in (
         QnSet("gaussian2c", "gaussian2c"),
         QnSet("gaussian4c", "gaussian4c"),
-        *(_objects(i, j) for i, j in ((3, 6), (5, 9), (6, 19), (18, 19))),
-        *(
-            QnSet(f"usps({i},{j})", "usps", SETS["usps_full"], (i, j))
-            for i, j in ((2, 5), (2, 7), (3, 8), (8, 0))
-        ),
-        *(
-            QnSet(f"mnist({i},{j})", "mnist", SETS["mnist"], (i, j), 1 / 255)
-            for i, j in ((1, 7), (2, 5), (2, 7), (3, 8))
-        ),
+        *(_pair("coil", "coil20", *pair, first=1) for pair in ((3, 6), (5, 9), (6, 19), (18, 19))),
+        *(_pair("usps", "usps", *pair) for pair in ((2, 5), (2, 7), (3, 8), (8, 0))),
+        *(_pair("mnist", "mnist", *pair, 1 / 255) for pair in ((1, 7), (2, 5), (2, 7), (3, 8))),
         QnSet("text", "text", SETS["pcmac"]),
     )
 }

@@ -11,6 +11,11 @@ from numpy.typing import NDArray
 from benchmarks.shared.data import Data
 from benchmarks.shared.guide import Datasets
 
+
+class UnavailableError(Exception):
+    """The data set of a section is not wanted, or missing, which is reported."""
+
+
 QUICK_POINTS = 150  # unlabelled points of a problem in a quick run
 
 
@@ -54,6 +59,23 @@ class Plan:
         step = -(-len(rows) // QUICK_POINTS)
         return rows[np.isin(rows, labeled) | (np.arange(len(rows)) % step == 0)]
 
-    def load(self, name: str, load: Callable[[], Data]) -> Data | None:
-        """Load a data set; None if it is not wanted, or missing, which is reported."""
-        return self.datasets.load(name, load) if self.wants(name) else None
+    def require(self, name: str) -> None:
+        """Raise UnavailableError for a data set that is not wanted."""
+        if not self.wants(name):
+            raise UnavailableError(name)
+
+    def load(self, name: str, load: Callable[[], Data]) -> Data:
+        """Load a data set; raise UnavailableError if it is not wanted or missing."""
+        self.require(name)
+        data = self.datasets.load(name, load)
+        if data is None:
+            raise UnavailableError(name)
+        return data
+
+    def rng(self, *number: int) -> np.random.Generator:
+        """Return the random stream of a draw, or of the run."""
+        return np.random.default_rng([self.seed, *number] if number else self.seed)
+
+    def draws(self, usual: int, *more: int) -> list[np.random.Generator]:
+        """Return the random streams of the repetitions, given their number in the paper."""
+        return [self.rng(number, *more) for number in range(self.n_splits(usual))]

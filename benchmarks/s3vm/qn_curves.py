@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -20,9 +19,16 @@ from benchmarks.s3vm.partitions import (
     partition,
 )
 from benchmarks.s3vm.plan import Plan
-from benchmarks.s3vm.selection import Contender, Grid, best, contenders, on_test, weights_of
+from benchmarks.s3vm.selection import (
+    Grid,
+    best,
+    contenders,
+    errors_on_test,
+    on_test,
+    weights_of,
+)
 from benchmarks.shared.output import Results, step
-from benchmarks.shared.stats import Stat, with_paper
+from benchmarks.shared.stats import Stat, gathered, with_paper
 from benchmarks.shared.tables import Table
 
 # Our assumptions for the paper's "slightly varying distributions" of the moons, and four labels.
@@ -37,31 +43,32 @@ QUICK_SHARES = (0.2, 0.6)
 LABELED_SHARE = 0.2  # for varying numbers of unlabelled points
 
 
-class Chosen(NamedTuple):
-    """Best parameters of a method, including the width of the kernel."""
+class Panel(NamedTuple):
+    """Training points, predictions, and labels (0 for unlabelled points) of a partition."""
 
-    part: Partition
-    parameters: Any
+    X: Any
+    side: FloatArray
+    labels: FloatArray
 
 
 def moons_part(plan: Plan) -> Results:
     """Run Figure 4, with the width of the kernel in the grid."""
-    if not plan.wants("moons"):
-        return Results([])
+    plan.require("moons")
     rows, panels, raw = [], [], {}
     for even in (True, False):
         for noise, (svc_known, _, known) in zip(NOISES, paper.MOONS, strict=True):
             labels = "two per class" if even else "at random"
             with step(f"moons, noise {noise}, labels {labels}"):
-                errors, panel = _moons(plan, noise, even)
+                draws = [moons_errors(plan, noise, even, rng) for rng in plan.draws(N_PARTITIONS)]
+            errors = gathered(found for found, _ in draws)
             raw[f"{noise} {labels}"] = errors
-            panels += [panel] if even else []
+            panels += [(f"noise {noise}", *draws[0][1])] if even else []
             found = {name: Stat.of(values) for name, values in errors.items()}
             cells = [
                 with_paper(found["svc"], svc_known, 1),
                 with_paper(found["quasi-newton"], known, 1),
             ]
-            rows.append([str(noise), labels, str(len(errors["svc"])), *cells])
+            rows.append([str(noise), labels, str(len(draws)), *cells])
     note = (
         "500 points, 4 labels, Gaussian kernel; sigma, lambda and lambda' are selected on the "
         "test labels. The three panels of the paper are slightly different draws; ours differ in "
@@ -74,61 +81,48 @@ def moons_part(plan: Plan) -> Results:
     return Results([Table(title, header, rows, [note])], (), raw, [drawing])
 
 
-def _moons(plan: Plan, noise: float, even: bool) -> tuple[dict[str, list[float]], Any]:
-    """Compute errors of both methods on each partition, and the panel of the first partition."""
+def moons_errors(
+    plan: Plan, noise: float, even: bool, rng: np.random.Generator
+) -> tuple[dict[str, float], Panel]:
+    """Compute the errors of both methods on a partition, and its panel."""
     grid = QUICK_GRID if plan.quick else Grid()
-    errors: dict[str, list[float]] = {}
-    panel = None
-    for number in range(plan.n_splits(N_PARTITIONS)):
-        rng = np.random.default_rng([plan.seed, number])
-        points = moons(noise, rng)
-        scale, state = box_diagonal(points.X), int(rng.integers(2**31))
-        # The same partition in the coordinates for each width.
-        parts = [
-            partition(points, MOON_SIZES, np.random.default_rng(state), scale * width, even=even)
-            for width in (QUICK_WIDTHS if plan.quick else WIDTHS)
-        ]
-        for name, contender in contenders(grid).items():
-            chosen = _choose(parts, contender)
-            errors.setdefault(name, []).append(contender.final(*chosen))
-        if panel is None:
-            panel = (f"noise {noise}", *_panel(chosen))
-    return errors, panel
+    points = moons(noise, rng)
+    scale, state = box_diagonal(points.X), int(rng.integers(2**31))
+    # The same partition in the coordinates for each width.
+    parts = [
+        partition(points, MOON_SIZES, np.random.default_rng(state), scale * width, even=even)
+        for width in (QUICK_WIDTHS if plan.quick else WIDTHS)
+    ]
+    errors = {}
+    for name, (candidates, final) in contenders(grid).items():
+        scores = [on_test(part, candidates) for part in parts]
+        k = min(range(len(parts)), key=lambda k: min(scores[k].values()))
+        parameters = best(scores[k])
+        errors[name] = final(parts[k], parameters)
+    return errors, _panel(parts[k], parameters)
 
 
-def _choose(parts: Sequence[Partition], contender: Contender) -> Chosen:
-    ranked = []
-    for k, part in enumerate(parts):
-        scores = on_test(part, contender.candidates)
-        parameters = best(scores)
-        ranked.append((scores[parameters], k, parameters))
-    _, k, parameters = min(ranked, key=lambda entry: entry[:2])
-    return Chosen(parts[k], parameters)
-
-
-def _panel(chosen: Chosen) -> tuple[Any, FloatArray, FloatArray]:
-    """Return training points, predictions, and labels (0 for unlabelled points)."""
-    task = chosen.part.task
-    found = solve(task, "quasi-newton", weights_of(task, *chosen.parameters))
+def _panel(part: Partition, parameters: tuple[float, float]) -> Panel:
+    task = part.task
+    found = solve(task, "quasi-newton", weights_of(task, *parameters))
     labels = np.zeros(len(task.y))
     labels[task.labeled] = task.y[task.labeled]
-    return chosen.part.X, np.sign(found.values(task.space.features)), labels
+    return Panel(part.X, np.sign(found.values(task.space.features)), labels)
 
 
 def amounts_part(plan: Plan) -> Results:
     """Run Figure 5: Gaussian4C with more labelled, and with more unlabelled points."""
-    if not plan.wants("gaussian4c"):
-        return Results([])
+    plan.require("gaussian4c")
     shares = QUICK_SHARES if plan.quick else SHARES
-    labeled = {
-        share: (round(share * N_TRAIN), round((1 - share) * N_TRAIN), N_TEST) for share in shares
-    }
+    counts = {share: round(share * N_TRAIN) for share in shares}
     fixed = round(LABELED_SHARE * N_TRAIN)
-    unlabeled = {share: (fixed, round(share * N_TRAIN), N_TEST) for share in shares}
     tables, raw, panels = [], {}, {}
-    for what, sizes in (("labelled", labeled), ("unlabelled", unlabeled)):
+    for what in ("labelled", "unlabelled"):
         with step(f"Gaussian4C, amount of {what} data"):
-            errors = {share: _amount(plan, size) for share, size in sizes.items()}
+            errors = {
+                share: _amount(plan, *((n, N_TRAIN - n) if what == "labelled" else (fixed, n)))
+                for share, n in counts.items()
+            }
         raw[what] = errors
         tables.append(_amount_table(what, errors))
         panels[what] = {
@@ -146,16 +140,14 @@ def amounts_part(plan: Plan) -> Results:
     return Results(tables, (), raw, [drawing])
 
 
-def _amount(plan: Plan, sizes: tuple[int, int, int]) -> dict[str, list[float]]:
+def _amount(plan: Plan, l: int, u: int) -> dict[str, list[float]]:
     grid = QUICK_GRID if plan.quick else Grid()
-    errors: dict[str, list[float]] = {}
-    for number in range(plan.n_splits(N_PARTITIONS)):
-        rng = np.random.default_rng([plan.seed, number])
-        part = partition(QN_SETS["gaussian4c"].points(None, rng), sizes, rng)
-        for name, (candidates, final) in contenders(grid).items():
-            chosen = best(on_test(part, candidates))
-            errors.setdefault(name, []).append(final(part, chosen))
-    return errors
+    return gathered(
+        errors_on_test(
+            partition(QN_SETS["gaussian4c"].points(None, rng), (l, u, N_TEST), rng), grid
+        )
+        for rng in plan.draws(N_PARTITIONS)
+    )
 
 
 def _amount_table(what: str, errors: dict[float, dict[str, list[float]]]) -> Table:

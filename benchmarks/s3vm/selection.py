@@ -16,12 +16,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from benchmarks.s3vm.fits import (
     FloatArray,
+    LinearFunction,
     LossWeights,
     Task,
     s3vm_objective,
@@ -80,39 +82,25 @@ def weights_of(task: Task, lam: float, lam_prime: float) -> LossWeights:
     return LossWeights(1 / (2 * lam * l), lam_prime / (2 * lam * u))
 
 
-def _quasi_newton_candidates(grid: Grid) -> Candidates:
-    """Return the candidates by Algorithm 1 at each point of the grid."""
-
-    def candidates(task: Task) -> Iterator[tuple[Any, Values]]:
-        for lam in grid.lam:
-            start = None
-            for lam_prime in grid.lam_prime:
-                objective = s3vm_objective(task, weights_of(task, lam, lam_prime))
-                stages = quasi_newton(objective)
-                if start is None:
-                    supervised = ScheduleStage(0.0, stages[0].objective.supervised())
-                    start = run_stages([supervised], objective.zero(), SETTINGS).state
-                found = run_stages(stages, start, SETTINGS)
-                coef, intercept = found.state
-                bias = uncentered(objective, coef, intercept)
-                yield (lam, lam_prime), _linear(coef, bias)
-
-    return candidates
+def _quasi_newton_candidates(grid: Grid, task: Task) -> Iterator[tuple[Any, Values]]:
+    """Iterate over the candidates by Algorithm 1 at each point of the grid."""
+    for lam in grid.lam:
+        start = None
+        for lam_prime in grid.lam_prime:
+            objective = s3vm_objective(task, weights_of(task, lam, lam_prime))
+            stages = quasi_newton(objective)
+            if start is None:
+                supervised = ScheduleStage(0.0, stages[0].objective.supervised())
+                start = run_stages([supervised], objective.zero(), SETTINGS).state
+            coef, intercept = run_stages(stages, start, SETTINGS).state
+            bias = uncentered(objective, coef, intercept)
+            yield (lam, lam_prime), LinearFunction(coef, bias).values
 
 
-def _svc_candidates(grid: Grid) -> Candidates:
-    """Return the candidates by SVC for each C, in ascending order."""
-
-    def candidates(task: Task) -> Iterator[tuple[Any, Values]]:
-        for lam in grid.lam:
-            found = svc(task, 1 / lam)
-            yield 1 / lam, found.values
-
-    return candidates
-
-
-def _linear(coef: FloatArray, bias: float) -> Values:
-    return lambda features: np.asarray(features @ coef) + bias
+def _svc_candidates(grid: Grid, task: Task) -> Iterator[tuple[Any, Values]]:
+    """Iterate over the candidates by SVC for each C, in ascending order."""
+    for lam in grid.lam:
+        yield 1 / lam, svc(task, 1 / lam).values
 
 
 def on_test(part: Partition, candidates: Candidates) -> dict[Any, Score]:
@@ -176,6 +164,14 @@ class Contender(NamedTuple):
 def contenders(grid: Grid) -> dict[str, Contender]:
     """Return the methods of the paper's experiments."""
     return {
-        "svc": Contender(_svc_candidates(grid), final_svc),
-        "quasi-newton": Contender(_quasi_newton_candidates(grid), final_quasi_newton),
+        "svc": Contender(partial(_svc_candidates, grid), final_svc),
+        "quasi-newton": Contender(partial(_quasi_newton_candidates, grid), final_quasi_newton),
+    }
+
+
+def errors_on_test(part: Partition, grid: Grid) -> dict[str, float]:
+    """Compute test errors of the methods, with parameters selected on the test labels."""
+    return {
+        name: final(part, best(on_test(part, candidates)))
+        for name, (candidates, final) in contenders(grid).items()
     }

@@ -15,7 +15,7 @@ from benchmarks.s3vm.plan import Plan
 from benchmarks.shared.data import SETS, Data
 from benchmarks.shared.labels import UNLABELED, draw_per_class, error_rate
 from benchmarks.shared.output import Results, step
-from benchmarks.shared.stats import Stat
+from benchmarks.shared.stats import Stat, gathered
 from benchmarks.shared.tables import Table
 from lapwing import S3VC, LapSVC
 from lapwing.exceptions import BalanceWarning, LapwingWarning
@@ -29,23 +29,21 @@ NAMES = ("balance='labels'", "balance=0.5", "true proportions", "LapSVC()")
 def shares_part(plan: Plan) -> Results:
     """Compute errors on U by balance, and how often the labels' proportions are rejected."""
     rows, raw = [], {}
-    for name, (load, kernel) in SOURCES.items():
-        data = plan.load(name, load)
-        if data is None:
-            continue
+    loads = {name: load for name, (load, _) in SOURCES.items() if plan.wants(name)}
+    for name, data in plan.datasets.available(loads):
         share = float(np.mean(data.y == np.unique(data.y)[1]))
         for per_class in LABELS_PER_CLASS[-1:] if plan.quick else LABELS_PER_CLASS:
             with step(f"{name}, {per_class} labels per class"):
                 found = [
-                    draw_errors(plan, data, per_class, kernel, number)
-                    for number in range(plan.n_splits(N_DRAWS))
+                    draw_errors(plan, data, per_class, SOURCES[name][1], rng)
+                    for rng in plan.draws(N_DRAWS)
                 ]
-            errors = np.array([one for one, _ in found])
+            columns = gathered(errors for errors, _ in found)
             warned = sum(contradicted for _, contradicted in found)
-            cells = [Stat.of(column.tolist()).show() for column in errors.T]
-            rows.append([f"{name}, {100 * share:.0f} %", str(2 * per_class), str(len(found)),
-                         *cells, str(warned)])  # fmt: skip
-            raw[f"{name}, {per_class}"] = {"errors": errors.tolist(), "warned": warned}
+            shown = [Stat.of(errors).show() for errors in columns.values()]
+            set_shown = f"{name}, {100 * share:.0f} %"
+            rows.append([set_shown, str(2 * per_class), str(len(found)), *shown, str(warned)])
+            raw[f"{name}, {per_class}"] = {"errors": columns, "warned": warned}
     title = "Equal numbers of labels per class: errors (%) on U by the balance of S3VC"
     header = ["set, second class", "labels", "draws", *NAMES, "warnings"]
     note = (
@@ -57,25 +55,23 @@ def shares_part(plan: Plan) -> Results:
 
 
 def draw_errors(
-    plan: Plan, data: Data, per_class: int, kernel: str, number: int
-) -> tuple[list[float], bool]:
-    """Compute errors of a draw, in the order of `NAMES`, and whether a warning was given."""
-    classes = np.unique(data.y).tolist()
-    labeled = draw_per_class(data.y, per_class, np.random.default_rng([plan.seed, number]))
+    plan: Plan, data: Data, per_class: int, kernel: str, rng: np.random.Generator
+) -> tuple[dict[str, float], bool]:
+    """Compute the errors of a draw by `NAMES`, and whether the labels' balance is contradicted."""
+    labeled = draw_per_class(data.y, per_class, rng)
     rows = plan.thin(np.arange(len(data.y)), labeled)
     X, truth, seen = data.X[rows], data.y[rows], np.isin(rows, labeled)
-    y = np.where(seen, truth, UNLABELED)
-    share = float(np.mean(truth[~seen] == classes[1]))
-
-    def error(estimator: Any) -> tuple[float, bool]:
+    share = float(np.mean(truth[~seen] == np.unique(data.y)[1]))
+    estimators: list[Any] = [
+        *(S3VC(kernel, balance=balance) for balance in ("labels", 0.5, share)),
+        LapSVC(),
+    ]
+    errors, warned = {}, []
+    for name, estimator in zip(NAMES, estimators, strict=True):
+        estimator.set_params(unlabeled=UNLABELED)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", LapwingWarning)
-            predicted = estimator.fit(X, y).transduction_[~seen]
-        warned = any(issubclass(one.category, BalanceWarning) for one in caught)
-        return error_rate(truth[~seen], predicted), warned
-
-    free = error(S3VC(kernel, unlabeled=UNLABELED))
-    held = error(S3VC(kernel, unlabeled=UNLABELED, balance=0.5))
-    true = error(S3VC(kernel, unlabeled=UNLABELED, balance=share))
-    graph = error(LapSVC(unlabeled=UNLABELED))
-    return [one[0] for one in (free, held, true, graph)], free[1]
+            model = estimator.fit(X, np.where(seen, truth, UNLABELED))
+        errors[name] = error_rate(truth[~seen], model.transduction_[~seen])
+        warned.append(any(issubclass(one.category, BalanceWarning) for one in caught))
+    return errors, warned[0]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-import warnings
+from contextlib import suppress
 from functools import partial
 
 import numpy as np
@@ -11,25 +11,19 @@ import scipy.sparse as sp
 
 from benchmarks.s3vm import figures
 from benchmarks.s3vm.fits import LossWeights, Task, s3vm_objective, solve
-from benchmarks.s3vm.limits import (
-    CONTINUATION_SECONDS,
-    EVALUATION_RATIO,
-    QUASI_NEWTON_SECONDS,
-    at_most,
-)
+from benchmarks.s3vm.limits import CONTINUATION_SECONDS, EVALUATION_RATIO, QUASI_NEWTON_SECONDS
 from benchmarks.s3vm.partitions import QN_SETS
-from benchmarks.s3vm.plan import Plan
+from benchmarks.s3vm.plan import Plan, UnavailableError
 from benchmarks.s3vm.selection import weights_of
 from benchmarks.shared.checks import Check
 from benchmarks.shared.data import SETS, Data
 from benchmarks.shared.labels import UNLABELED
-from benchmarks.shared.measuring import products_seconds, wall_seconds
+from benchmarks.shared.measuring import products_seconds, timed_fit, wall_seconds
 from benchmarks.shared.output import Results, step
 from benchmarks.shared.stats import Stat
 from benchmarks.shared.tables import Table
 from lapwing import S3VC
 from lapwing.datasets import mask_labels
-from lapwing.exceptions import LapwingWarning
 from lapwing.kernels import make_kernel
 from lapwing.objectives.low_density import Function
 from lapwing.spaces.linear import LinearSpace
@@ -48,12 +42,11 @@ def times_part(plan: Plan) -> Results:
     """Run Figure 6: seconds of a fit with lambda = lambda' = 1 by unlabelled points."""
     rows, panels, raw = [], {}, {}
     for name, l in LABELED.items():
-        problem = QN_SETS[name]
-        data = plan.load(problem.base, problem.load) if problem.load is not None else None
-        if not plan.wants(problem.base) or (problem.load is not None and data is None):
+        problem, rng = QN_SETS[name], plan.rng()
+        try:
+            points = problem.points(problem.data(plan), rng)
+        except UnavailableError:
             continue
-        rng = np.random.default_rng(plan.seed)
-        points = problem.points(data, rng)
         most = min(len(points.y) - l, 1000)
         counts = [most] if plan.quick else [most * k // 5 for k in range(1, 6)]
         seconds: dict[int, list[float]] = {u: [] for u in counts}
@@ -93,26 +86,22 @@ def _fit_seconds(X: object, y: np.ndarray, l: int, u: int) -> float:
         unlabeled=0,
     )
     # With the paper's parameters and features the function is nearly constant.
-    with warnings.catch_warnings(action="ignore", category=LapwingWarning):
-        return wall_seconds(model.fit, X, y)
+    return timed_fit(model, X, y)[1]
 
 
 def scaling_part(plan: Plan) -> Results:
     """Run Figure 7: seconds and function calls on MNIST(1,7) with 2000 landmarks."""
     data = plan.load("mnist", SETS["mnist"])
-    if data is None:
-        return Results([])
-    points = QN_SETS["mnist(1,7)"].points(data, np.random.default_rng(plan.seed))
+    points = QN_SETS["mnist(1,7)"].points(data, plan.rng())
     sizes = QUICK_COUNTS if plan.quick else TRAINING_COUNTS
     rows, times, calls, raw = [], [], [], {}
     with step("MNIST(1,7): times"):
         for n in sizes:
             found = [
-                _scaled_fit(points.X, points.y, n, np.random.default_rng([plan.seed, k]))
+                _scaled_fit(points.X, points.y, n, plan.rng(k))
                 for k in range(min(3, plan.n_splits(REPEATS)))
             ]
-            seconds = [entry[0] for entry in found]
-            evaluations = [entry[1] for entry in found]
+            seconds, evaluations = zip(*found, strict=True)
             raw[str(n)] = found
             times.append(float(np.mean(seconds)))
             calls.append(float(np.mean(evaluations)))
@@ -149,8 +138,8 @@ def _scaled_fit(
 def speed_part(plan: Plan) -> Results:
     """Time single fits on Text and single evaluations, as the best of several runs."""
     checks: list[Check] = []
-    data = plan.load("text", SETS["pcmac"])
-    if data is not None:
+    with suppress(UnavailableError):
+        data = plan.load("text", SETS["pcmac"])
         with step("Text: seconds of single fits"):
             checks += _text_checks(plan, data)
     if plan.wants("sparse"):
@@ -166,10 +155,10 @@ def _text_checks(plan: Plan, data: Data) -> list[Check]:
     seconds = min(wall_seconds(follow.fit, data.X, y) for _ in range(repeats))
     what = "Text, one continuation fit, n = 1946, best"
     note = f"best of {repeats}, S3VC to its default tolerance"
-    checks = [at_most(what, seconds, CONTINUATION_SECONDS, " s", note=note)]
+    checks = [Check.at_most(what, seconds, CONTINUATION_SECONDS, " s", note=note)]
 
     l, u = 48, 924
-    rows = np.random.default_rng(plan.seed).permutation(len(data.y))[: l + u]
+    rows = plan.rng().permutation(len(data.y))[: l + u]
     some = data.y[rows]
     some[l:] = UNLABELED
     X = data.X[rows]
@@ -179,13 +168,13 @@ def _text_checks(plan: Plan, data: Data) -> list[Check]:
     seconds = min(wall_seconds(quick.fit, X, some) for _ in range(repeats))
     what = "TEXT, one quasi-newton fit, 48 labels, best"
     note = f"best of {repeats}, lambda = 2^-8, lambda' = 1"
-    return [*checks, at_most(what, seconds, QUASI_NEWTON_SECONDS, " s", note=note)]
+    return [*checks, Check.at_most(what, seconds, QUASI_NEWTON_SECONDS, " s", note=note)]
 
 
 def _evaluation_check(plan: Plan) -> Check:
     """Compare an evaluation of objective and gradient with one X v and one X'u."""
     n, d, k = QUICK_WIDE if plan.quick else WIDE
-    rng = np.random.default_rng(plan.seed)
+    rng = plan.rng()
     columns = rng.integers(d, size=n * k)
     X = sp.csr_array((rng.random(n * k), columns, np.arange(0, n * k + 1, k)), shape=(n, d))
     y = np.where(np.arange(n) % 2, 1.0, -1.0)
@@ -197,7 +186,5 @@ def _evaluation_check(plan: Plan) -> Check:
         ours.append(wall_seconds(objective.value_and_gradient, start))
         theirs.append(products_seconds(X, 1) + products_seconds(X.T, 1))
     note = f"{n} rows, {k} entries each: {1e3 * min(ours):.1f} ms; best of {len(ours)} of either"
-    return at_most(
-        "evaluation over X v and X'u, sparse rows", min(ours) / min(theirs), EVALUATION_RATIO, " x",
-        note=note,
-    )  # fmt: skip
+    what, ratio = "evaluation over X v and X'u, sparse rows", min(ours) / min(theirs)
+    return Check.at_most(what, ratio, EVALUATION_RATIO, " x", note=note)

@@ -6,8 +6,8 @@ labelled and the unlabelled points, and errors are on the unlabelled points.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations
 from typing import Any, NamedTuple
@@ -18,8 +18,9 @@ from scipy.stats import spearmanr
 from benchmarks.s3vm import figures
 from benchmarks.s3vm import paper_continuation as paper
 from benchmarks.s3vm.fits import FITTERS, LossWeights, Task
-from benchmarks.s3vm.limits import ERROR_LIMITS, HYBRID, at_most
-from benchmarks.s3vm.plan import Plan
+from benchmarks.s3vm.limits import ERROR_LIMITS, HYBRID
+from benchmarks.s3vm.plan import Plan, UnavailableError
+from benchmarks.shared.checks import Check
 from benchmarks.shared.data import SETS, Data
 from benchmarks.shared.kernels import gaussian
 from benchmarks.shared.labels import IndexArray, draw_per_class
@@ -63,6 +64,13 @@ class Variant(NamedTuple):
     sigma: float | None = None
     gamma_I: float = 0.0
 
+    def __str__(self) -> str:
+        """Return the parameters for a line of progress."""
+        parts = [f"C={self.weights.C:g}", f"C*={self.weights.C_star:g}"]
+        parts += [f"sigma={self.sigma:g}"] if self.sigma is not None else []
+        parts += [f"gamma_I={self.gamma_I:g}"] if self.gamma_I else []
+        return ", ".join(parts)
+
 
 class Record(NamedTuple):
     """Result of one fit."""
@@ -84,6 +92,8 @@ FAMILIES = {
     )
 }
 STANDARD = Variant(LossWeights(paper.C, paper.C))
+ROW_HEADER = ("Dataset", "C", "C*", "problems")  # of `error_row`, before the methods
+NOT_PRINTED: Mapping[str, float] = {}
 
 
 def labeled_sets(data: Data, seed: int) -> Sequence[IndexArray]:
@@ -134,15 +144,16 @@ def run_pairs(
     return records
 
 
-def run_pairs_with_progress(
-    plan: Plan, family: Family, data: Data, variant: Variant, methods: Sequence[str]
-) -> list[Record]:
-    """Call `run_pairs` with a line of progress."""
-    parts = [f"C={variant.weights.C:g}", f"C*={variant.weights.C_star:g}"]
-    parts += [f"sigma={variant.sigma:g}"] if variant.sigma is not None else []
-    parts += [f"gamma_I={variant.gamma_I:g}"] if variant.gamma_I else []
-    with step(f"{family.title}, {', '.join(parts)}"):
-        return run_pairs(plan, family, data, variant, methods)
+def run_variants(
+    plan: Plan, wanted: Mapping[str, Sequence[Variant]], methods: Sequence[str]
+) -> Iterator[tuple[Family, Variant, list[Record]]]:
+    """Run all methods on the variants of each available set."""
+    loads = {name: FAMILIES[name].load for name in wanted if plan.wants(name)}
+    for name, data in plan.datasets.available(loads):
+        for variant in wanted[name]:
+            with step(f"{FAMILIES[name].title}, {variant}"):
+                records = run_pairs(plan, FAMILIES[name], data, variant, methods)
+            yield FAMILIES[name], variant, records
 
 
 def of_method(records: Sequence[Record], method: str) -> list[Record]:
@@ -155,37 +166,37 @@ def mean_error(records: Sequence[Record], method: str) -> float:
 
 def errors_by_split(records: Sequence[Record], method: str) -> list[float]:
     """Compute the mean error over the pairs of classes for each split."""
-    mine = of_method(records, method)
-    return [
-        float(np.mean([record.error for record in mine if record.split == split]))
-        for split in sorted({record.split for record in mine})
-    ]
+    splits = sorted({record.split for record in of_method(records, method)})
+    return [mean_error([r for r in records if r.split == split], method) for split in splits]
+
+
+def cells(
+    records: Sequence[Record], methods: Sequence[str], known: Mapping[str, float] = NOT_PRINTED
+) -> list[str]:
+    """Return the cells of a row: the number of problems, and the errors of the methods."""
+    return [str(_n_problems(records)), *(shown(records, name, known.get(name)) for name in methods)]
 
 
 def shown(records: Sequence[Record], method: str, known: float | None) -> str:
     """Format the mean error with the paper's in brackets, and the number of fits if incomplete."""
-    mine = of_method(records, method)
-    if not mine:
-        return "-" if known is None else f"- [{known:g}]"
-    fits = len({(record.pair, record.split) for record in records})
-    few = f" ({len(mine)} fits)" if len(mine) < fits else ""
-    return f"{mean_error(records, method):.2f}" + ("" if known is None else f" [{known:g}]") + few
+    n = len(of_method(records, method))
+    parts = [f"{mean_error(records, method):.2f}" if n else "-"]
+    parts += [] if known is None else [f"[{known:g}]"]
+    parts += [f"({n} fits)"] if 0 < n < _n_problems(records) else []
+    return " ".join(parts)
+
+
+def _n_problems(records: Sequence[Record]) -> int:
+    return len({(record.pair, record.split) for record in records})
 
 
 def error_row(
     family: Family, variant: Variant, records: Sequence[Record], methods: Sequence[str]
 ) -> list[str]:
     """Return the row of set, parameters, number of problems, and errors."""
-    known = paper.ERRORS.get((family.name, *variant.weights), {})
-    count = len({(record.pair, record.split) for record in records})
-    cells = [shown(records, name, known.get(name)) for name in methods]
-    return [
-        family.title,
-        f"{variant.weights.C:g}",
-        f"{variant.weights.C_star:g}",
-        str(count),
-        *cells,
-    ]
+    weights = [f"{weight:g}" for weight in variant.weights]
+    known = paper.ERRORS.get((family.name, *variant.weights), NOT_PRINTED)
+    return [family.title, *weights, *cells(records, methods, known)]
 
 
 def methods_part(plan: Plan) -> Results:
@@ -193,21 +204,21 @@ def methods_part(plan: Plan) -> Results:
     names = list(FITTERS)
     rows, times, tables, checks, drawings = [], [], [], [], []
     raw = {}
-    for family, data in _loaded(plan, FAMILIES):
-        records = run_pairs_with_progress(plan, family, data, STANDARD, names)
-        raw[family.name] = [record._asdict() for record in records]
+    for family, _, records in run_variants(plan, dict.fromkeys(FAMILIES, (STANDARD,)), names):
+        raw[family.name] = records
         rows.append(error_row(family, STANDARD, records, names))
-        seconds = [
-            Stat.of(record.seconds for record in of_method(records, name)).show(3) for name in names
-        ]
-        times.append([family.title, *seconds])
-        for name, limit in ERROR_LIMITS.get(family.name, {}).items():
-            what = f"error U, {name}, {family.title}"
-            known = paper.ERRORS[family.name, paper.C, paper.C][name]
-            splits = errors_by_split(records, name), N_SPLITS
-            checks.append(
-                at_most(what, mean_error(records, name), limit, " %", known, splits=splits)
+        seconds = ([record.seconds for record in of_method(records, name)] for name in names)
+        times.append([family.title, *(Stat.of(values).show(3) for values in seconds)])
+        checks += [
+            Check.mean_at_most(
+                f"error U, {name}, {family.title}",
+                errors_by_split(records, name),
+                limit,
+                N_SPLITS,
+                paper=paper.ERRORS[family.name, paper.C, paper.C][name],
             )
+            for name, limit in ERROR_LIMITS.get(family.name, {}).items()
+        ]
         if family.name == "uspst":
             tables.append(agreement(records))
             drawings.append(partial(figures.draw_agreement, differences(records)))
@@ -219,8 +230,8 @@ def methods_part(plan: Plan) -> Results:
         "the paper's reference (its annealing with our L-BFGS). Coil: 32 x 32 pixels, two labels "
         "per object drawn by us.",
     ]
-    header = ["Dataset", "C", "C*", "problems", *titles]
-    first = Table("Continuation paper, Table 1: errors (%) on U", header, rows, notes)
+    title = "Continuation paper, Table 1: errors (%) on U"
+    first = Table(title, [*ROW_HEADER, *titles], rows, notes)
     note = "Seconds of one fit with given kernel coordinates."
     second = Table("Seconds of these fits", ["Dataset", *titles], times, [note])
     return Results([first, second, *tables], checks, raw, drawings)
@@ -261,92 +272,68 @@ def agreement(records: Sequence[Record]) -> Table:
 
 def weights_part(plan: Plan) -> Results:
     """Run Tables 2 and 3."""
-    wanted = {"uspst": [(10.0, 10.0), (100.0, 10.0)], "text": [(1.0, 1.0)]}
+    pairs = {"uspst": [(10.0, 10.0), (100.0, 10.0)], "text": [(1.0, 1.0)]}
+    wanted = {name: [Variant(LossWeights(*pair)) for pair in some] for name, some in pairs.items()}
     names = ["svc", "continuation", "gradient", "switching"]
-    rows, raw = [], {}
-    for family, data in _loaded(plan, wanted):
-        for pair in wanted[family.name]:
-            variant = Variant(LossWeights(*pair))
-            records = run_pairs_with_progress(plan, family, data, variant, names)
-            raw[f"{family.name} {pair}"] = [record._asdict() for record in records]
-            rows.append(error_row(family, variant, records, names))
-    header = ["Dataset", "C", "C*", "problems", *(FITTERS[name].title for name in names)]
+    found = list(run_variants(plan, wanted, names))
+    rows = [error_row(family, variant, records, names) for family, variant, records in found]
+    raw = {f"{family.name} {tuple(v.weights)}": records for family, v, records in found}
+    header = [*ROW_HEADER, *(FITTERS[name].title for name in names)]
     title = "Continuation paper, Tables 2 (C = C*) and 3 (C* < C): errors (%) on U"
     return Results([Table(title, header, rows)], raw=raw)
 
 
 def widths_part(plan: Plan) -> Results:
     """Run Figure 5: errors on Uspst by width of the kernel."""
-    names = ["svc", "continuation", "gradient", "quasi-newton"]
-    sigmas = [8.0, 16.0] if plan.quick else [2.0, 4.0, 8.0, 16.0, 32.0, 64.0]
     return _sweep(
         plan,
-        names,
+        ["svc", "continuation", "gradient", "quasi-newton"],
         "sigma",
-        {sigma: STANDARD._replace(sigma=sigma) for sigma in sigmas},
+        [8.0, 16.0] if plan.quick else [2.0, 4.0, 8.0, 16.0, 32.0, 64.0],
         "Continuation paper, Figure 5: errors (%) on U of Uspst against sigma",
         "The paper shows only a plot; at sigma = 8 it has SVC 9.2, continuation 2.9, gradient 4.6.",
-    )[0]
+    )
 
 
 def hybrid_part(plan: Plan) -> Results:
     """Run Figure 6: errors on Uspst by weight of the graph."""
-    names = ["svc", "continuation"]
-    strengths = [0.0, 10.0] if plan.quick else [0.0, 1.0, 10.0, 100.0, 1e3, 1e4]
-    part, means = _sweep(
+    part = _sweep(
         plan,
-        names,
+        ["svc", "continuation"],
         "gamma_I",
-        {gamma_I: STANDARD._replace(gamma_I=gamma_I) for gamma_I in strengths},
+        [0.0, 10.0] if plan.quick else [0.0, 1.0, 10.0, 100.0, 1e3, 1e4],
         "Continuation paper, Figure 6: errors (%) on U of Uspst against gamma_I",
         "The graph term gamma_I h'L^p h / 2 is added to |h|^2 / 2, with C = 100; the graph of "
         "each pair has 10 neighbours and p = 2. The text of the paper gives 2.8 for the best SVM "
         "with the graph (LapSVM) and 1.8 for the best hybrid.",
     )
-    if not means:
-        return part
-    best = int(np.argmin(means["continuation"]))
-    records = [Record(**record) for record in part.raw[f"{strengths[best]:g}"]]
-    check = at_most(
+    best = min(part.raw.values(), key=lambda records: mean_error(records, "continuation"))
+    check = Check.mean_at_most(
         "error U, hybrid, Uspst, best gamma_I",
-        means["continuation"][best],
+        errors_by_split(best, "continuation"),
         HYBRID,
-        " %",
-        paper.BEST_HYBRID["continuation"],
-        splits=(errors_by_split(records, "continuation"), N_SPLITS),
+        N_SPLITS,
+        paper=paper.BEST_HYBRID["continuation"],
     )
-    return Results(part.tables, [check], part.raw, part.drawings)
+    return replace(part, checks=[check])
 
 
 def _sweep(
     plan: Plan,
     names: Sequence[str],
     parameter: str,
-    variants: dict[float, Variant],
+    values: Sequence[float],
     title: str,
     note: str,
-) -> tuple[Results, dict[str, list[float]]]:
-    rows, raw = [], {}
-    means: dict[str, list[float]] = {}
-    for family, data in _loaded(plan, ["uspst"]):
-        for value, variant in variants.items():
-            records = run_pairs_with_progress(plan, family, data, variant, names)
-            raw[f"{value:g}"] = [record._asdict() for record in records]
-            for name in names:
-                means.setdefault(name, []).append(mean_error(records, name))
-            count = len({(record.pair, record.split) for record in records})
-            cells = [shown(records, name, None) for name in names]
-            rows.append([f"{value:g}", str(count), *cells])
+) -> Results:
+    """Run methods on Uspst with several values of a parameter."""
+    variants = [Variant(STANDARD.weights, **{parameter: value}) for value in values]
+    runs = [records for *_, records in run_variants(plan, {"uspst": variants}, names)]
+    if not runs:
+        raise UnavailableError("uspst")
+    found = dict(zip(map("{:g}".format, values), runs, strict=True))
+    rows = [[value, *cells(records, names)] for value, records in found.items()]
     header = [parameter, "problems", *(FITTERS[name].title for name in names)]
-    drawings = []
-    if means:
-        drawings = [partial(figures.draw_sweep, parameter, list(variants), means)]
-    return Results([Table(title, header, rows, [note])], (), raw, drawings), means
-
-
-def _loaded(plan: Plan, names: Sequence[str] | dict[str, Any]) -> Iterator[tuple[Family, Data]]:
-    for name in names:
-        family = FAMILIES[name]
-        data = plan.load(name, family.load)
-        if data is not None:
-            yield family, data
+    means = {name: [mean_error(records, name) for records in runs] for name in names}
+    drawing = partial(figures.draw_sweep, parameter, list(found), means)
+    return Results([Table(title, header, rows, [note])], (), found, [drawing])

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from scipy.stats import t
 
+from benchmarks.shared.stats import Stat
 from benchmarks.shared.tables import Table
 
 TOO_FEW = "too few splits"
@@ -35,6 +37,43 @@ class Check:
     passed: bool | None
     paper: str = "-"
     note: str = ""
+
+    @classmethod
+    def at_most(
+        cls,
+        what: str,
+        value: float,
+        limit: float,
+        unit: str = "",
+        digits: int = 2,
+        *,
+        paper: float | None = None,
+        note: str = "",
+    ) -> Self:
+        """Compare a number, rounded as it is shown, with its upper limit."""
+        shown = f"{value:.{digits}f}{unit}"
+        known = "-" if paper is None else f"{paper:g}{unit}"
+        return cls(what, shown, f"{limit:g}{unit}", round(value, digits) <= limit, known, note)
+
+    @classmethod
+    def mean_at_most(
+        cls,
+        what: str,
+        values: Sequence[float],
+        limit: float,
+        full: int,
+        unit: str = " %",
+        digits: int = 2,
+        *,
+        paper: float | Stat | None = None,
+        note: str = "",
+    ) -> Self:
+        """Compare the mean over splits with its upper limit by `meets_limit`."""
+        shown = Stat.of(values).show(digits) + unit
+        printed = paper.show(digits) if isinstance(paper, Stat) else f"{paper}"
+        known = "-" if paper is None else printed + unit
+        passed = meets_limit(values, limit, full, digits)
+        return cls(what, shown, f"{limit:g}{unit}", passed, known, note)
 
     @property
     def verdict(self) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,17 @@ def write_whole(path: Path, text: str) -> None:
     partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
     partial.write_text(text, encoding="utf-8")
     partial.replace(path)
+
+
+def plain(value: Any) -> Any:
+    """Convert dataclasses and named tuples, at any depth, to mappings for JSON."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return {one.name: plain(getattr(value, one.name)) for one in fields(value)}
+    if isinstance(value, Mapping):
+        return {key: plain(one) for key, one in value.items()}
+    if hasattr(value, "_asdict"):
+        return plain(value._asdict())
+    return [plain(one) for one in value] if isinstance(value, list | tuple) else value
 
 
 def read_json(path: Path) -> Any | None:
@@ -45,7 +57,7 @@ class Lines:
             yield from map(json.loads, self._path.read_text(encoding="utf-8").splitlines())
 
     def add(self, kept: Any) -> None:
-        """Append an object, flushed to disk."""
+        """Append an object or a record, flushed to disk."""
         self._path.parent.mkdir(parents=True, exist_ok=True)
         with self._path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(kept) + "\n")
+            file.write(json.dumps(plain(kept)) + "\n")

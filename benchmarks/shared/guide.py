@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TypeVar
 
 from benchmarks.shared.archives import (
     HOME_VARIABLE,
@@ -13,6 +13,8 @@ from benchmarks.shared.archives import (
 )
 from benchmarks.shared.catalogue import LABEL_SETS, RECORDS, Archive
 from benchmarks.shared.output import say
+
+T = TypeVar("T")
 
 STEPS = f"""\
 The papers' data are not part of lapwing. To get them:
@@ -56,19 +58,27 @@ class Datasets:
         self._reported: set[str] = set()
         self._missing: dict[str, Archive] = {}
 
-    def load(self, title: str, load: Callable[[], Any]) -> Any | None:
-        """Return the result of `load`; None if it fails, which is reported the first time."""
+    def load(self, title: str, load: Callable[[], T]) -> T | None:
+        """Return the result of `load`; None if it fails, which is reported once."""
         try:
             return load()
         except DataError as error:
             # A run of hours must not fail because of one file.
-            if title not in self._reported:
-                say(f"{title}: skipped: {error}")
-            self._reported.add(title)
+            message = f"{title}: skipped: {error}"
+            if message not in self._reported:
+                say(message)
+            self._reported.add(message)
             if isinstance(error, MissingArchiveError):
                 # Several problems may use the same archive.
                 self._missing[error.archive.file] = error.archive
             return None
+
+    def available(self, sets: Mapping[str, Callable[[], T]]) -> Iterator[tuple[str, T]]:
+        """Iterate over the sets that can be loaded, with their data."""
+        for name, load in sets.items():
+            data = self.load(name, load)
+            if data is not None:
+                yield name, data
 
     def report_missing(self) -> None:
         """Print how to get the missing archives."""

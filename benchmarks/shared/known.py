@@ -10,7 +10,7 @@ import time
 import warnings
 from argparse import Namespace
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -132,11 +132,9 @@ def compare_methods(
     """
     lines, datasets = Lines(path, resume=arguments.resume), Datasets()
     found: list[Answer] = []
-    for name, load in problems.items():
-        problem = datasets.load(name, load)
-        if problem is not None:
-            with step(name):
-                found += _answers(name, problem, draws, arguments.seed, lines, limit)
+    for name, problem in datasets.available(problems):
+        with step(name):
+            found += _answers(name, problem, draws, arguments.seed, lines, limit)
     datasets.report_missing()
     return found
 
@@ -163,7 +161,7 @@ def _answers(
                 answer = Answer(name, method, known, draw, *outcome)
                 if answer.failed and answer.seconds:
                     say(f"{name}, {method}, {known} known: {answer.failed}")
-                lines.add(asdict(answer))
+                lines.add(answer)
             if answer.seconds > limit:
                 slow.add((method, known))
             yield answer

@@ -8,8 +8,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from lapwing.datasets import mask_labels
+
 UNLABELED = -1
 IndexArray = NDArray[np.int64]
+Codes = NDArray[np.int64]  # of classes, or UNLABELED
 
 
 def draw_covering(
@@ -56,6 +59,11 @@ def draw_per_class(labels: NDArray[np.int64], count: int, rng: np.random.Generat
     """Draw `count` points of each class, class by class."""
     pools = [np.flatnonzero(labels == value) for value in np.unique(labels)]
     return np.concatenate([rng.choice(pool, count, replace=False) for pool in pools])
+
+
+def with_labels(truth: Codes, count: int, rng: np.random.Generator) -> Codes:
+    """Draw `count` points of each class, and return the labels with all others hidden."""
+    return mask_labels(truth, labeled_indices=draw_per_class(truth, count, rng))
 
 
 def draw_evenly(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from benchmarks.shared.files import write_whole
+from benchmarks.shared.files import plain, write_whole
 from benchmarks.shared.run import RunInfo
 from benchmarks.shared.tables import Table
 
@@ -39,13 +39,8 @@ class StoredResult:
 
     def write(self, folder: Path) -> Path:
         """Write the result to the file of its piece."""
-        content = {
-            "piece": self.piece,
-            "run": self.run.as_json(),
-            "tables": [asdict(table) for table in self.tables],
-        }
         path = folder / f"{self.piece}.json"
-        write_whole(path, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
+        write_whole(path, json.dumps(plain(self), indent=1, ensure_ascii=False) + "\n")
         return path
 
 

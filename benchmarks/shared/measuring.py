@@ -8,6 +8,7 @@ import resource
 import signal
 import sys
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager, suppress
@@ -17,6 +18,10 @@ from typing import Any, TypeVar
 
 import numpy as np
 import scipy.linalg as sla
+from sklearn.exceptions import ConvergenceWarning
+
+from benchmarks.shared.labels import UNLABELED, error_rate
+from lapwing.exceptions import LapwingWarning
 
 T = TypeVar("T")
 STATUS = Path("/proc/self/status")
@@ -45,6 +50,32 @@ def with_seconds(call: Callable[..., T], *arguments: Any, **options: Any) -> tup
 def wall_seconds(call: Callable[..., Any], *arguments: Any, **options: Any) -> float:
     """Return the seconds of a call."""
     return with_seconds(call, *arguments, **options)[1]
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Ignore the expected warnings of fits.
+
+    Components of a graph have no label, few labels contradict the balance, all points are assigned
+    to one class, or a solver does not converge: errors are measured nevertheless.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LapwingWarning)
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        yield
+
+
+def timed_fit(estimator: Any, X: Any, y: Any, **options: Any) -> tuple[Any, float]:
+    """Fit an estimator without warnings, and return it with the seconds."""
+    with quiet():
+        return with_seconds(estimator.fit, X, y, **options)
+
+
+def transductive_error(estimator: Any, X: Any, y: Any, truth: Any) -> tuple[float, float]:
+    """Return the error (%) on the unlabelled points of a fit, and its seconds."""
+    model, seconds = timed_fit(estimator, X, y)
+    free = y == UNLABELED
+    return error_rate(truth[free], model.transduction_[free]), seconds
 
 
 def forget_peak() -> None:

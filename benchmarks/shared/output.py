@@ -8,12 +8,12 @@ import time
 from argparse import Namespace
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from benchmarks.shared.checks import Check, limits_table
-from benchmarks.shared.files import write_whole
+from benchmarks.shared.files import plain, write_whole
 from benchmarks.shared.run import RunInfo
 from benchmarks.shared.tables import Table
 
@@ -30,7 +30,8 @@ class Results:
     checks : sequence of Check
         Expectations, whose table is added to the others.
     raw : object
-        All measurements, for JSON; those of a whole benchmark are a mapping.
+        All measurements, for JSON, with records as they are; those of a whole benchmark are a
+        mapping.
     drawings : sequence of functions
         Functions that draw a figure into a folder and return its path.
     notes : mapping of str to str
@@ -77,16 +78,15 @@ def publish(results: Results, arguments: Namespace) -> int:
     tables = [*results.tables]
     if results.checks:
         tables.append(limits_table(results.checks, results.notes))
-    raw = {**results.raw, "checks": [asdict(check) for check in results.checks]}
     text = "\n\n".join(table.render() for table in tables) + "\n"
     sys.stdout.write(text)
     folder, name = arguments.output, results.name or arguments.benchmark
     folder.mkdir(parents=True, exist_ok=True)
     write_whole(folder / f"{name}.md", text)
-    shown = [asdict(table) for table in tables if table.rows]
-    content = {"run": RunInfo.now().as_json(), "tables": shown, **raw}
+    shown = [table for table in tables if table.rows]
+    content = {"run": RunInfo.now(), "tables": shown, **results.raw, "checks": results.checks}
     # The JSON file is written last, as it indicates a finished run.
-    write_whole(folder / f"{name}.json", json.dumps(content, indent=1) + "\n")
+    write_whole(folder / f"{name}.json", json.dumps(plain(content), indent=1) + "\n")
     say(f"written: {folder / f'{name}.md'}, {folder / f'{name}.json'}")
     if results.drawings and not arguments.no_figures:
         with step("figures"):

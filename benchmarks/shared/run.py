@@ -8,7 +8,7 @@ import shlex
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -75,9 +75,6 @@ class RunInfo:
         """Restore from JSON."""
         load = content["load"]
         return cls(**{**content, "load": None if load is None else (load[0], load[1])})
-
-    def as_json(self) -> dict[str, Any]:
-        return asdict(self)
 
     def describe(self) -> str:
         """Return one line for below a table."""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple, TypeVar
 
 import numpy as np
+
+K = TypeVar("K")
+V = TypeVar("V")
 
 
 class Stat(NamedTuple):
@@ -30,6 +33,15 @@ class Stat(NamedTuple):
     def show(self, digits: int = 2) -> str:
         """Format as ``mean (std)``."""
         return f"{self.mean:.{digits}f} ({self.std:.{digits}f})"
+
+
+def gathered(draws: Iterable[Mapping[K, V]]) -> dict[K, list[V]]:
+    """Gather the values of several draws by their names."""
+    found: dict[K, list[V]] = {}
+    for draw in draws:
+        for name, value in draw.items():
+            found.setdefault(name, []).append(value)
+    return found
 
 
 def with_paper(ours: Stat | None, paper: Stat | None, digits: int = 2) -> str:

@@ -12,11 +12,8 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
 from functools import partial
 from importlib.util import find_spec
-
-import numpy as np
 
 from benchmarks.shared.known import (
     Answer,
@@ -27,13 +24,12 @@ from benchmarks.shared.known import (
     mean_errors,
     timed,
 )
-from benchmarks.shared.labels import UNLABELED, draw_per_class, error_rate
+from benchmarks.shared.labels import UNLABELED, Codes, error_rate, with_labels
 from benchmarks.shared.options import add_choice, add_number, add_resume, add_run_options
 from benchmarks.shared.output import Results, say
 from benchmarks.shared.tables import Table
-from benchmarks.text.contenders import COMPONENTS, Codes, Contender, Documents
+from benchmarks.text.contenders import COMPONENTS, Contender, Documents
 from benchmarks.text.sources import SOURCES
-from lapwing.datasets import mask_labels
 
 LABELS_PER_CLASS = (1, 3, 10)
 DRAWS, QUICK_DRAWS = 10, 2
@@ -79,8 +75,7 @@ def run(arguments: argparse.Namespace) -> Results | int:
         return 1
     sets = list(dict.fromkeys(answer.set for answer in found))
     tables = [*(table_of(name, found) for name in sets), best(found)]
-    raw = {"limit": limit, "answers": [asdict(answer) for answer in found]}
-    return Results(tables, raw=raw)
+    return Results(tables, raw={"limit": limit, "answers": found})
 
 
 def problem_of(name: str, most: int, limit: float, methods: Iterable[str] | None) -> Problem:
@@ -88,7 +83,9 @@ def problem_of(name: str, most: int, limit: float, methods: Iterable[str] | None
     X, truth = SOURCES[name].load(most)
     say(f"{name}: {X.shape[0]} documents, {X.shape[1]} columns, {truth.max() + 1} classes")
     measure = partial(measured, Documents(X), truth, limit)
-    return Problem(installed(SOURCES[name].contenders, methods), partial(drawn, truth), measure)
+    return Problem(
+        installed(SOURCES[name].contenders, methods), partial(with_labels, truth), measure
+    )
 
 
 def installed(
@@ -105,11 +102,6 @@ def installed(
             continue
         found[name] = contender
     return found
-
-
-def drawn(truth: Codes, labels: int, rng: np.random.Generator) -> Codes:
-    """Draw a number of labels per class, and mark all other documents as unlabelled."""
-    return mask_labels(truth, labeled_indices=draw_per_class(truth, labels, rng))
 
 
 def measured(

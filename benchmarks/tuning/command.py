@@ -102,9 +102,9 @@ def run(arguments: argparse.Namespace) -> Results:
     raw = {
         "points": {"cost": arguments.points, "errors": arguments.most},
         "draws": arguments.draws,
-        "costs": [cost._asdict() | {"ratio": cost.ratio} for cost in costs],
-        "gains": [gain._asdict() for gain in gains],
-        "values": [gain._asdict() for gain in values],
+        "costs": costs,
+        "gains": gains,
+        "values": values,
     }
     checks = [
         Check(f"{c.name}, {c.problem}", f"{c.ratio:.1f} fits", f"{LIMIT:g}", c.ratio <= LIMIT)

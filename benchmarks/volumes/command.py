@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
 from functools import partial
 
 import numpy as np
@@ -104,7 +103,7 @@ def run(arguments: argparse.Namespace) -> Results | int:
     if any(record.method == "SVM" for record in records):
         tables.append(compare_flow(records, _UNEQUAL))
     tables.append(expectations(records if whole else []))
-    raw = {"draws": n_draws, "size": size, "records": [asdict(record) for record in records]}
+    raw = {"draws": n_draws, "size": size, "records": records}
     return Results(tables, raw=raw)
 
 
@@ -113,8 +112,7 @@ def _scaled(sizes: Iterable[str]) -> Results:
     for points in sizes:
         with step(f"{points} points and classes"):
             found.append(run_alone(run_here, points))
-    raw = {"runs": [asdict(each) for each in found]}
-    return Results([scaling_table(found)], raw=raw, name="volumes-scaling")
+    return Results([scaling_table(found)], raw={"runs": found}, name="volumes-scaling")
 
 
 def errors(records: Sequence[Record], prior: str) -> Table:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -66,7 +66,7 @@ def gather(
     with step(f"{source}: {len(tasks)} draws of labels"):
         for record in measure(data, tasks, set(kept), most, methods, priors):
             kept[record.task, record.method, record.prior] = record
-            lines.add(asdict(record))
+            lines.add(record)
     wanted = set(tasks)
     return [each for each in kept.values() if each.task in wanted]
 

@@ -15,7 +15,6 @@ from benchmarks.embedded.large import (
     LABELS_PER_CLASS,
     N_VALIDATION,
     SOURCES,
-    LargeResult,
     draw_rows,
 )
 from benchmarks.embedded.library import SOLVERS, Agreement, library_values
@@ -30,8 +29,9 @@ from benchmarks.embedded.report import (
     scaling_results,
     small_results,
 )
+from benchmarks.embedded.results import SetResult
 from benchmarks.embedded.scaling import STAGES, Use, measure_fit
-from benchmarks.embedded.small import SMALL_SETS, SmallResult, transductive_draw
+from benchmarks.embedded.small import SMALL_SETS, transductive_draw
 from benchmarks.shared import points as points_of_kinds
 from benchmarks.shared.data import Data, shifted
 from benchmarks.shared.output import Results
@@ -254,11 +254,11 @@ def test_scaling_measures_every_stage(exact: str, monkeypatch: pytest.MonkeyPatc
 # Expectations
 
 
-def small(name: str, error: float, difference: float = 0.0) -> SmallResult:
+def small(name: str, error: float, difference: float = 0.0) -> SetResult:
     rows = {f"{m} {a} tuned": [error] for m in SOLVERS for a in "fg"}
     chosen = {f"{m} {a}": GRID[0] for m in SOLVERS for a in "fg"}
     agreement = {"laperls": Agreement(difference, 100 * difference)}
-    return SmallResult(name, rows, chosen, {}, agreement)
+    return SetResult(name, SMALL_SETS[name].title, rows, chosen, {}, agreement)
 
 
 def table_ii(error: float) -> Results:
@@ -271,7 +271,7 @@ def agreement(difference: float) -> Results:
 
 def mnist1(error: float) -> Results:
     rates = {f"laperls {a} {c}": [error] * 10 for a in "fg" for c in ("validated", "default")}
-    return large_results([LargeResult(SOURCES["mnist"].tasks[0], 60_000, rates)])
+    return large_results([SetResult("mnist1", "MNIST1", rates)])
 
 
 def ten_classes(error: float, differ: float = 0.0) -> Results:
@@ -312,7 +312,7 @@ def fit(seconds: float, gigabytes: float) -> Results:
             ten_classes(4.5, 0.2),
         ),
         ("fit, pixels:70000", fit(7.9, 2.9), fit(9, 2)),
-        ("fit, pixels:70000", fit(7.9, 2.9), fit(7, 4)),
+        ("memory of a fit, pixels:70000", fit(7.9, 2.9), fit(7, 4)),
         ("error above that of an exact search, blobs:1000", beside_exact(1.15), beside_exact(1.3)),
         ("time from 10000 to 100000 sheets", growth(12), growth(13)),
     ],
@@ -337,7 +337,7 @@ def test_notes_are_about_checks_that_exist() -> None:
     rates = {f"laperls {a} {c}": [1.0] for a in "fg" for c in ("validated", "default")}
     outside = {"laperls validated": [1.0], "laperls default": [1.0]}
     digits = {f"{count} 50 g prior": [1.0] for count in (1, 5)}
-    large = [LargeResult(task, 1, rates) for task in tasks]
+    large = [SetResult(task.name, task.title, rates) for task in tasks]
     beyond = OutsideResult(1, outside, dict.fromkeys(outside, 1.0))
     parts = large_results(large, beyond), digits_results(DigitsResult(1, digits, {}))
     assert set(NOTES) <= {check.what for part in parts for check in part.checks}

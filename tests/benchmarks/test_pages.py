@@ -14,6 +14,7 @@ from benchmarks.all.running import Pieces, State
 from benchmarks.pages.command import import_results
 from benchmarks.pages.short import in_short
 from benchmarks.pages.writing import all_pages, merge, page_text, pieces_of, read_templates
+from benchmarks.shared.files import plain
 from benchmarks.shared.measured import DOCS, KEPT, StoredResult, read_results
 from benchmarks.shared.pieces import PIECES, QUICK, Piece
 from benchmarks.shared.run import RunInfo
@@ -49,7 +50,7 @@ def test_pieces_are_commands(piece: Piece, monkeypatch: pytest.MonkeyPatch) -> N
 
 def result(rows: Sequence[Sequence[str]] = (("1",),), note: str = "n") -> dict[str, object]:
     table = {"title": "T", "header": ["a"], "rows": [list(row) for row in rows], "notes": [note]}
-    return {"run": RUN.as_json(), "tables": [table], "raw": [1, 2, 3]}
+    return {"run": plain(RUN), "tables": [table], "raw": [1, 2, 3]}
 
 
 def starter(

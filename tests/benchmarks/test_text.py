@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from benchmarks.shared.known import Answer
-from benchmarks.text.command import best, drawn, measured, table_of
+from benchmarks.shared.labels import with_labels
+from benchmarks.text.command import best, measured, table_of
 from benchmarks.text.contenders import ON_TABLES, ON_TEXTS, ON_WORDS, Documents
 from benchmarks.text.documents import LEAST_WORDS, Texts, docstrings, weighted, without_names
 from benchmarks.text.mixed import NOTE, OTHERS, mixed_table
@@ -70,7 +71,7 @@ def test_code_and_paths_are_removed() -> None:
 @pytest.mark.parametrize("name", QUICK_METHODS)
 def test_every_method_answers(name: str, topics: tuple[Documents, np.ndarray]) -> None:
     documents, truth = topics
-    y = drawn(truth, 3, np.random.default_rng(0))
+    y = with_labels(truth, 3, np.random.default_rng(0))
     found = measured(documents, truth, 60, ON_WORDS[name], y)
     assert found.failed == ""
     assert found.error is not None
@@ -106,7 +107,7 @@ def test_methods_answer_from_their_columns(name: str, mixed: tuple[Documents, np
     for package in ON_FRAMES[name].packages:
         pytest.importorskip(package)
     documents, truth = mixed
-    y = drawn(truth, 5, np.random.default_rng(0))
+    y = with_labels(truth, 5, np.random.default_rng(0))
     found = measured(documents, truth, 60, ON_FRAMES[name], y)
     assert found.failed == ""
     assert found.error is not None
