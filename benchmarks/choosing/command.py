@@ -55,9 +55,9 @@ def run(arguments: argparse.Namespace) -> Results | int:
     n_draws, size = (1, 200) if arguments.quick else (arguments.draws, arguments.size)
     drawn = {"n_draws": n_draws, "first": arguments.first_draw, "seed": arguments.seed}
     datasets = Datasets()
-    records: list[Record] = []
-    for source in arguments.sets or (_QUICK_SETS if arguments.quick else SOURCES):
-        records += datasets.load(source, partial(gather, source, kept, size=size, **drawn)) or []
+    sources = arguments.sets or (_QUICK_SETS if arguments.quick else SOURCES)
+    loads = {source: partial(gather, source, kept, size=size, **drawn) for source in sources}
+    records = [record for _, found in datasets.available(loads) for record in found]
     datasets.report_missing()
     if not records:
         return 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -12,8 +11,8 @@ import numpy as np
 from benchmarks.choosing.problems import SOURCES, Drawn, Task, draw, tasks
 from benchmarks.shared.data import Data
 from benchmarks.shared.files import Lines
+from benchmarks.shared.measuring import quiet
 from benchmarks.shared.output import step
-from lapwing.exceptions import LapwingWarning
 from lapwing.model_selection import default_candidates
 from lapwing.model_selection.evidence import Effort, try_out
 from lapwing.model_selection.trials import start_supervised
@@ -114,7 +113,7 @@ def _rows(drawn: Drawn, effort: Effort) -> Sequence[Row]:
     found = []
     given = drawn.data.X, drawn.y, None
     candidates = default_candidates(drawn.data.X, n_classes=int(drawn.data.y.max()) + 1)
-    with warnings.catch_warnings(action="ignore", category=LapwingWarning):
+    with quiet():
         alone = start_supervised(candidates, *given)
         tries = [try_out(candidate, *given, effort, supervised=alone) for candidate in candidates]
     for candidate, tried in zip(candidates, tries, strict=True):

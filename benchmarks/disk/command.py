@@ -14,7 +14,6 @@ import sys
 import tempfile
 import threading
 import time
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.shared.measuring import resident_bytes, run_alone
+from benchmarks.shared.measuring import resident_bytes, run_alone, timed_fit
 from benchmarks.shared.options import add_output_options
 from benchmarks.shared.output import Results, say
 from benchmarks.shared.tables import Table
@@ -169,8 +168,7 @@ def measure(method: str, path: Path, limit: int, memory: str | None) -> DiskUse:
     rows = (labeled[:, None] * N_CLASSES + np.arange(N_CLASSES)).ravel()
     y[rows] = classes_of(rows)
     clock, read, began = [time.perf_counter()], [_bytes_read()], time.process_time()
-    with warnings.catch_warnings(action="ignore"):
-        model = make(method, memory).fit(path, y)
+    model, _ = timed_fit(make(method, memory), path, y)
     spent = time.process_time() - began
     clock.append(time.perf_counter())
     read.append(_bytes_read())

@@ -9,9 +9,9 @@ import numpy as np
 from sklearn.svm import SVC
 
 from benchmarks.embedded.grid import WEIGHT_VALUES, paper_gamma
-from benchmarks.embedded.library import library_fit
 from benchmarks.embedded.prepared import Draw, Labels, Prepared
 from benchmarks.shared.labels import error_rate
+from benchmarks.shared.measuring import timed_fit
 from lapwing import (
     AffinityGraph,
     AnchorGraph,
@@ -55,7 +55,7 @@ def run_baselines(
 def _fit(make: Callable[[], Any], X: Any, marked: Labels, one: Draw, name: str) -> Any:
     if name.startswith("svm"):
         return make().fit(X[one.labeled], marked[one.labeled])
-    return library_fit(make(), X, marked)[0]
+    return timed_fit(make(), X, marked)[0]
 
 
 def _candidates(

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from benchmarks.embedded.grid import DEFAULT_N_EV, DEFAULTS, Embedding, squared_fit
 from benchmarks.embedded.large import N_LANDMARKS
-from benchmarks.embedded.library import library_fit
 from benchmarks.embedded.prepared import Prepared, Recipe, prepare, search_graph
 from benchmarks.shared.archives import read_label_sets
 from benchmarks.shared.data import Data
+from benchmarks.shared.measuring import timed_fit
 from lapwing import AffinityGraph, Landmarks, LapERLSClassifier
 from lapwing.classes.volumes import prior_offsets
 from lapwing.datasets import mask_labels
@@ -102,4 +102,4 @@ def _library(points: Prepared, labeled: Array, n_ev: int) -> Array:
         space=Landmarks(N_LANDMARKS),
         class_prior=np.bincount(points.data.y),
     )
-    return np.asarray(library_fit(model, points.data.X, marked)[0].transduction_)
+    return np.asarray(timed_fit(model, points.data.X, marked)[0].transduction_)

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from benchmarks.embedded.grid import paper_gamma
 from benchmarks.embedded.large import LARGE_N_EV
-from benchmarks.embedded.library import library_fit
 from benchmarks.embedded.results import SetResult
 from benchmarks.embedded.small import SMALL_N_EV
 from benchmarks.shared.drawing import new_figure, save
+from benchmarks.shared.measuring import timed_fit
 from lapwing import KNNGraph, LapESVC
 from lapwing.datasets import make_two_moons
 
@@ -68,7 +68,7 @@ def run_planes(n_points: int = N_POINTS, seed: int = 0) -> Planes:
             graph=KNNGraph(6, power=1),
             space=None,
         )
-        library_fit(model, X, y)
+        timed_fit(model, X, y)
         values = model.decision_function(mesh).reshape(grid[1].size, grid[0].size)
         error = 100 * float(np.mean(model.predict(X) != truth))
         planes.append(Plane(f"μ = {mu:g}, {n_ev} eigenvectors", values, error))

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.exceptions import ConvergenceWarning
 
 from benchmarks.embedded.grid import Embedding, GridFit, GridSide, Tuning, squared_fit
 from benchmarks.embedded.tube import tube_fit
-from benchmarks.shared.measuring import wall_seconds
+from benchmarks.shared.measuring import timed_fit
 from lapwing import LapERLSClassifier, LapESVC
-from lapwing.exceptions import LapwingWarning
 
 Array = NDArray[Any]
 GridSolver = Callable[[Embedding, float, Sequence[GridSide]], GridFit]
@@ -46,20 +43,10 @@ class Agreement(NamedTuple):
         return f"{self.difference:.1e}, {self.signs:.2f} %"
 
 
-def library_fit(estimator: Any, X: Any, y: Array) -> tuple[Any, float]:
-    """Fit an estimator, return it and the seconds; expected warnings are ignored."""
-    with warnings.catch_warnings():
-        # Graphs of five neighbours have components without a label, and some of the paper's
-        # parameters assign all points to one class.
-        warnings.simplefilter("ignore", LapwingWarning)
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return estimator, wall_seconds(estimator.fit, X, y)
-
-
 def library_values(
     method: str, X: Any, y: Array, tuning: Tuning, **options: Any
 ) -> tuple[Array, float]:
     """Return the decision values of an estimator on its training points, and the seconds."""
     estimator = ESTIMATORS[method](**tuning._asdict(), **options)
-    model, seconds = library_fit(estimator, X, y)
+    model, seconds = timed_fit(estimator, X, y)
     return np.asarray(model.decision_function(X)), seconds

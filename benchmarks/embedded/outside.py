@@ -10,10 +10,9 @@ import numpy as np
 
 from benchmarks.embedded.grid import GridFit, Tuning
 from benchmarks.embedded.large import N_LANDMARKS
-from benchmarks.embedded.library import library_fit
 from benchmarks.embedded.prepared import Prepared, search_graph
 from benchmarks.shared.data import Data, extended_usps_training
-from benchmarks.shared.measuring import with_seconds
+from benchmarks.shared.measuring import timed_fit, with_seconds
 from lapwing import Landmarks, LapERLSClassifier
 
 UNLABELED_COUNTS = (500, 2000, 8000, 30_000, 75_363)  # Figure 4: unlabelled points
@@ -88,7 +87,7 @@ def run_sizes(
                 graph=search_graph(points.recipe.graph.n_neighbors, X[rows]),
                 space=Landmarks(N_LANDMARKS),
             )
-            model, seconds = library_fit(model, X[rows], marked.astype(np.int64))
+            model, seconds = timed_fit(model, X[rows], marked.astype(np.int64))
             rates.append(100 * float(np.mean(model.predict(outside.X) != outside.y)))
             times.append(seconds)
         found["size"].append(float(size))

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.embedded.searches import search_codes, search_lists
-from benchmarks.shared.labels import draw_per_class
+from benchmarks.shared.labels import error_rate, with_labels
 from benchmarks.shared.measuring import (
     forget_peak,
     logged,
@@ -25,7 +25,6 @@ from benchmarks.shared.measuring import (
     with_seconds,
 )
 from benchmarks.shared.points import KINDS
-from lapwing.datasets import mask_labels
 
 POINT_SETS = (
     "sheets:20000",
@@ -113,7 +112,7 @@ def measure_fit(points: str) -> Use:
 
     kind, number, *exact = points.split(":")
     X, y = KINDS[kind](int(number))
-    marked, clock = _marked(y), _Clock()
+    marked, clock = with_labels(y, LABELS_PER_CLASS, np.random.default_rng(0)), _Clock()
     graph = KNNGraph(N_NEIGHBORS, approximate=False if exact else "auto")
     model = LapERLSClassifier(graph=graph).set_callbacks(clock)
     forget_peak()
@@ -124,7 +123,7 @@ def measure_fit(points: str) -> Use:
     seconds = {**clock.seconds, "fit": fit_seconds, "predict": took}
     left = marked < 0
     answers = {"g": model.transduction_, "f": predicted}
-    errors = {name: 100 * float(np.mean(a[left] != y[left])) for name, a in answers.items()}
+    errors = {name: error_rate(y[left], a[left]) for name, a in answers.items()}
     recall = float(graph.recall_)
     limits = {"products": _seconds_of_products(X)}
     if searches:
@@ -142,8 +141,3 @@ def _seconds_of_products(X: NDArray[np.float32]) -> float:
     rows @ landmarks
     values.T @ values
     return (time.perf_counter() - start) * n / len(rows)
-
-
-def _marked(y: NDArray[np.int64]) -> NDArray[np.int64]:
-    labeled = draw_per_class(y, LABELS_PER_CLASS, np.random.default_rng(0))
-    return mask_labels(y, labeled_indices=labeled)

@@ -11,7 +11,6 @@ of an update.
 from __future__ import annotations
 
 import argparse
-import warnings
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, NamedTuple
@@ -20,6 +19,7 @@ import numpy as np
 
 from benchmarks.shared.data import FEW_LABEL_SETS, sampled
 from benchmarks.shared.labels import draw_covering
+from benchmarks.shared.measuring import quiet
 from benchmarks.shared.options import add_number, add_output_options
 from benchmarks.shared.output import Results, step
 from benchmarks.shared.tables import Table
@@ -132,19 +132,11 @@ def run(arguments: argparse.Namespace) -> Results:
             f"{start}: {BUDGET_FEW} rows, or {BUDGET_MANY} with {FEW_CLASSES} classes or more. "
             "LapRLSClassifier().",
         ),
-        *(
-            [
-                _table_of_rules(
-                    "The same for S3VC, fitted again for each batch of rows_to_label (error at the "
-                    "end)",
-                    refits,
-                    REFIT_RULES,
-                    f"{start}, {REFIT_BUDGET} in all; sets with two classes, at most {REFIT_MOST} "
-                    "points.",
-                )
-            ]
-            if refits
-            else []
+        _table_of_rules(
+            "The same for S3VC, fitted again for each batch of rows_to_label (error at the end)",
+            refits,
+            REFIT_RULES,
+            f"{start}, {REFIT_BUDGET} in all; sets with two classes, at most {REFIT_MOST} points.",
         ),
         Table(
             "Classes among the first suggested rows, before any label",
@@ -153,7 +145,7 @@ def run(arguments: argparse.Namespace) -> Results:
         ),
     ]
     passed = _mean(rule_errors, "suggest") < _mean(rule_errors, "random")
-    return Results(tables, raw=raw, passed=passed)
+    return Results([table for table in tables if len(table.rows) > 1], raw=raw, passed=passed)
 
 
 def measure_rules(
@@ -182,8 +174,7 @@ def errors_of_rule(
     first = draw_covering(np.arange(len(truth)), truth, len(np.unique(truth)), rng)
     y = mask_labels(truth, labeled_indices=first)
     errors = []
-    # Warnings such as of components without a label, or of a balance that few labels contradict.
-    with warnings.catch_warnings(action="ignore"):
+    with quiet():
         model = learner(X, y, None, first)
         for _ in range(budget // BATCH):
             rows = rule(X, y, model, rng)
@@ -216,5 +207,6 @@ def _table_of_rules(
         of_set = {one.rule: one for one in rule_errors if one.name == name}
         cells = (f"{of_set[rule].mean:.1f} ({of_set[rule].last:.1f})" for rule in rules)
         rows.append((name, *cells))
-    rows.append(("mean", *(f"{_mean(rule_errors, rule):.1f}" for rule in rules)))
+    if rows:
+        rows.append(("mean", *(f"{_mean(rule_errors, rule):.1f}" for rule in rules)))
     return Table(title, ("set", *rules), rows, [note])

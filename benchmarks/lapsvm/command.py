@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
@@ -18,9 +17,9 @@ import numpy as np
 from benchmarks.lapsvm import figures
 from benchmarks.lapsvm.descents import Descent, descend, mean_descent
 from benchmarks.lapsvm.drawings import drawings_table, errors_by_drawing
-from benchmarks.lapsvm.limits import NOTES, check_all
+from benchmarks.lapsvm.limits import NOTES, check_all, reference_times
 from benchmarks.lapsvm.memory import fit_facemit
-from benchmarks.lapsvm.methods import METHODS, MethodRun, SplitRun, run_method
+from benchmarks.lapsvm.methods import METHODS, SplitRun, run_method
 from benchmarks.lapsvm.moons import run_moons
 from benchmarks.lapsvm.paper import WEIGHTS, NormWeights
 from benchmarks.lapsvm.problems import PROBLEMS, Problem
@@ -29,13 +28,13 @@ from benchmarks.lapsvm.report import SetResult, all_tables
 from benchmarks.lapsvm.setting import Setting, prepare_setting
 from benchmarks.lapsvm.spread import exact_errors, spread_table
 from benchmarks.shared.data import Data
-from benchmarks.shared.files import Lines
+from benchmarks.shared.files import Lines, plain
 from benchmarks.shared.guide import Datasets
 from benchmarks.shared.kernels import gaussian
-from benchmarks.shared.measuring import lu_seconds, products_seconds, run_alone
+from benchmarks.shared.measuring import run_alone
 from benchmarks.shared.options import add_choice, add_resume, add_run_options
 from benchmarks.shared.output import Results, say, step
-from benchmarks.shared.stats import Stat
+from benchmarks.shared.stats import Stat, gathered
 
 QUICK_SPLITS = 2
 # Sets that take minutes: part of a quick run only if given by name.
@@ -81,10 +80,7 @@ def run(arguments: argparse.Namespace) -> Results | int:
         say(f"quick: {QUICK_SPLITS} splits are too few to judge errors by; see that all runs")
     datasets = Datasets()
     warm_up()
-    for name in names:
-        data = datasets.load(PROBLEMS[name].title, PROBLEMS[name].load)
-        if data is None:
-            continue
+    for name, data in datasets.available({name: PROBLEMS[name].load for name in names}):
         problem = PROBLEMS[name]
         splits = problem.splits(data, arguments.seed, arguments.splits)[:n_splits]
         path = arguments.output / "lapsvm" / f"{name} {arguments.seed}.jsonl"
@@ -114,7 +110,7 @@ def run(arguments: argparse.Namespace) -> Results | int:
         tables.append(drawings_table(drawings))
     raw = {
         "sets": {result.problem.name: result.as_json() for result in results},
-        "memory": None if memory is None else asdict(memory),
+        "memory": memory,
         "spread": means,
         "drawings": drawings,
     }
@@ -146,20 +142,16 @@ def run_problem(
             setting = prepare_setting(problem, data, split)
             if number not in ran:
                 ran[number] = run_split(setting, methods_of(problem, first=first))
-                lines.add({"split": number, **asdict(ran[number])})
+                lines.add({"split": number, **plain(ran[number])})
             if drawn:
                 descents.append(descend(setting, figure_weights(problem), problem.horizon))
-    outcomes: dict[str, list[MethodRun]] = {}
-    references: dict[str, list[float]] = {}
-    for number in range(1, len(splits) + 1):
-        for name, outcome in ran[number].outcomes.items():
-            outcomes.setdefault(name, []).append(outcome)
-        for name, seconds in ran[number].references.items():
-            references.setdefault(name, []).append(seconds)
-    last = splits[-1]
-    sizes = (last.labeled.size, last.unlabeled.size, last.validation.size, last.test.size)
+    runs = [ran[number] for number in range(1, len(splits) + 1)]
+    outcomes, references = (
+        gathered(run.outcomes for run in runs),
+        gathered(run.references for run in runs),
+    )
     mean = mean_descent(descents) if descents else None
-    return SetResult(problem, sizes, outcomes, references), mean
+    return SetResult(problem, splits[-1].sizes, outcomes, references), mean
 
 
 def run_split(setting: Setting, methods: Sequence[str]) -> SplitRun:
@@ -200,15 +192,6 @@ def figure_weights(problem: Problem) -> NormWeights:
     """Return the parameters of Figures 5 to 14, those selected for Newton (Section 6.4)."""
     known = WEIGHTS[problem.name]
     return known.get("newton", known["stability"])
-
-
-def reference_times(setting: Setting, outcomes: Mapping[str, MethodRun]) -> dict[str, float]:
-    """Measure the reference times of the expectations, in seconds."""
-    if setting.problem.name == "uspst":
-        return {"lu": lu_seconds(setting.n_train)}
-    if setting.problem.name == "mnist3vs8":
-        return {"products": products_seconds(setting.K, outcomes["stability"].n_iter)}
-    return {}
 
 
 def over_seeds(problem: Problem, data: Data, n_seeds: int) -> list[float]:

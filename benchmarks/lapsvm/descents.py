@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from benchmarks.lapsvm.methods import errors_on_parts
 from benchmarks.lapsvm.paper import NormWeights
 from benchmarks.lapsvm.setting import Setting
+from benchmarks.shared.stats import gathered
 from lapwing.classes.decoding import coded_columns
 from lapwing.graphs import Laplacian
 from lapwing.losses.labeled import SquaredHinge
@@ -118,16 +119,15 @@ def descend(setting: Setting, weights: NormWeights, n_iter: int) -> Descent:
         setting.y[: setting.n_labeled],
         weights,
     )
-    errors: dict[str, list[float]] = {part: [] for part in "LUVT"}
+    errors: list[dict[str, float]] = []
 
     def look(number: int, values: NDArray[Any], coef: NDArray[Any]) -> None:
         scores = np.concatenate([values, setting.K_new @ coef])
-        for part, error in errors_on_parts(setting, classes_of(scores)).items():
-            errors[part].append(error)
+        errors.append(errors_on_parts(setting, classes_of(scores)))
 
     history = follow(objective, n_iter, look)
     values = {name: _relative(history[name]) for name in VALUES}
-    return Descent({part: np.array(curve) for part, curve in errors.items()}, values)
+    return Descent({part: np.array(curve) for part, curve in gathered(errors).items()}, values)
 
 
 def _relative(history: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:

@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.exceptions import ConvergenceWarning
 
 from benchmarks.lapsvm.paper import NormWeights
 from benchmarks.lapsvm.setting import Setting
 from benchmarks.shared.labels import error_rate, macro_error_rate
-from benchmarks.shared.measuring import wall_seconds
+from benchmarks.shared.measuring import timed_fit
 from lapwing import LapRLSClassifier, LapSVC
-from lapwing.exceptions import (
-    NothingUnlabeledWarning,
-    SingleClassWarning,
-    UnlabeledComponentWarning,
-)
 
 
 @dataclass(frozen=True)
@@ -150,15 +143,7 @@ def run_method(method: Method, setting: Setting, weights: NormWeights) -> Method
     # A copy, not included in the time, as supervised methods would be slower with a strided view.
     K = np.ascontiguousarray(setting.K[:n_basis, :n_basis]) if method.supervised else setting.K
     options = {"validation_data": setting.validation_data} if method.validated else {}
-    with warnings.catch_warnings():
-        # Warnings due to the protocol: COIL20's graph of 2 neighbours has unlabelled components,
-        # with two labels of FACEMIT all points may be assigned to one class, and supervised methods
-        # use labelled points only.
-        warnings.simplefilter("ignore", NothingUnlabeledWarning)
-        warnings.simplefilter("ignore", UnlabeledComponentWarning)
-        warnings.simplefilter("ignore", SingleClassWarning)
-        warnings.simplefilter("ignore", ConvergenceWarning)  # stored as the status of the result
-        seconds = wall_seconds(estimator.fit, K, setting.y_train[:n_basis], **options)
+    _, seconds = timed_fit(estimator, K, setting.y_train[:n_basis], **options)
     predicted = np.concatenate(
         [estimator.predict(setting.K[:, :n_basis]), estimator.predict(setting.K_new[:, :n_basis])]
     )

@@ -37,6 +37,11 @@ class Split:
     test: IndexArray
 
     @property
+    def sizes(self) -> tuple[int, ...]:
+        r"""Numbers \|L\|, \|U\|, \|V\| and \|T\|."""
+        return tuple(p.size for p in (self.labeled, self.unlabeled, self.validation, self.test))
+
+    @property
     def train(self) -> IndexArray:
         """Indices of L followed by U, the n = l + u points of kernel and graph."""
         return np.concatenate([self.labeled, self.unlabeled])

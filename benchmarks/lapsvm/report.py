@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from benchmarks.lapsvm import paper
@@ -86,11 +86,8 @@ class SetResult:
         return {
             "title": self.problem.title,
             "sizes": dict(zip("LUVT", self.sizes, strict=True)),
-            "outcomes": {
-                name: [asdict(outcome) for outcome in outcomes]
-                for name, outcomes in self.outcomes.items()
-            },
-            "references": {name: list(values) for name, values in self.references.items()},
+            "outcomes": self.outcomes,
+            "references": self.references,
         }
 
 

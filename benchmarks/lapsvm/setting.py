@@ -79,9 +79,7 @@ class Setting:
 
     def parts(self) -> dict[str, slice]:
         """Slices of L, U, V and T in `y`."""
-        edges = np.cumsum(
-            [0, self.n_labeled, self.split.unlabeled.size, self.n_validation, self.split.test.size]
-        )
+        edges = np.cumsum([0, *self.split.sizes])
         return {name: slice(edges[i], edges[i + 1]) for i, name in enumerate("LUVT")}
 
 

@@ -18,7 +18,6 @@ import os
 import tempfile
 import time
 import urllib.parse
-import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -28,11 +27,11 @@ from sklearn.datasets import load_digits
 
 import lapwing
 from benchmarks.page.browser import seconds_to_colours
-from benchmarks.shared.labels import UNLABELED, draw_per_class
+from benchmarks.shared.labels import with_labels
+from benchmarks.shared.measuring import transductive_error
 from benchmarks.shared.options import add_number, add_output_options
 from benchmarks.shared.output import Results, step
 from benchmarks.shared.tables import Table
-from lapwing.datasets import mask_labels
 
 LIMITS = {20_000: 0.3, 100_000: 1.0}  # maximum median in seconds
 BATCHES = 15
@@ -180,14 +179,10 @@ def _labelled(page: Page, rows: list[int], label: str) -> int:
 def error_to_reach(draws: int) -> float:
     """Compute the mean error in percent of LapSVC() on the unlabelled digits, over draws."""
     digits = load_digits()
-    errors = []
-    for seed in range(draws):
-        rows = draw_per_class(digits.target, PER_CLASS, np.random.default_rng(seed))
-        y = mask_labels(digits.target, labeled_indices=rows)
-        with warnings.catch_warnings(action="ignore"):
-            answers = lapwing.LapSVC().fit(digits.data, y).transduction_
-        errors.append(np.mean((answers != digits.target)[y == UNLABELED]))
-    return 100 * float(np.mean(errors))
+    X, truth = digits.data, digits.target
+    drawn = (with_labels(truth, PER_CLASS, np.random.default_rng(seed)) for seed in range(draws))
+    errors = [transductive_error(lapwing.LapSVC(), X, y, truth)[0] for y in drawn]
+    return float(np.mean(errors))
 
 
 def label_digits(user: str, seed: int | None) -> LearningCurve:

@@ -97,16 +97,11 @@ def run(arguments: argparse.Namespace) -> Results:
     checks = check_all([] if arguments.quick else draws, left_out, updates, threads)
     raw = {
         "points": n,
-        "fits": [{"name": name, "seconds": seconds} for name, seconds in fits.items()],
-        **{
-            name: [spent._asdict() | {"fits": spent.fits} for spent in some]
-            for name, some in (
-                ("draws", draws),
-                ("left_out", left_out),
-                ("updates", updates),
-                ("threads", [threads]),
-            )
-        },
+        "fits": fits,
+        "draws": draws,
+        "left_out": left_out,
+        "updates": updates,
+        "threads": threads,
     }
     tables = [
         _fits_table(fits, n),
@@ -193,27 +188,19 @@ def check_all(
 ) -> list[Check]:
     """Return the checks of all expectations."""
     checks = [
-        Check(f"{DRAWS} draws, {d.what}", f"{d.fits:.1f} fits", f"{limit:g}", d.fits <= limit)
+        Check.at_most(f"{DRAWS} draws, {d.what}", d.fits, limit, " fits", 1)
         for d in draws
         if (limit := DRAWS_LIMIT.get(d.what)) is not None
     ]
     checks += [
-        Check(f"leave-one-out, {s.what}", f"{s.fits:.2f} of brute force", "1", s.fits <= 1)
-        for s in left_out
+        Check.at_most(f"leave-one-out, {s.what}", s.fits, 1, " of brute force") for s in left_out
     ]
     checks += [
-        Check(f"one more label, {u.what}", f"{u.seconds:.3f} s", f"{UPDATE_LIMIT:g}", passed)
+        Check.at_most(f"one more label, {u.what}", u.seconds, UPDATE_LIMIT, " s", 3)
         for u in updates
-        for passed in [u.seconds <= UPDATE_LIMIT]
     ]
     # With more threads than cores there is no gain, but there must be no loss either.
-    limit = 1.25 * THREADS
-    at_once = Check(
-        f"{THREADS} threads, S3VC",
-        f"{threads.fits:.1f} fits",
-        f"{limit:g}",
-        threads.fits <= limit,
-    )
+    at_once = Check.at_most(f"{THREADS} threads, S3VC", threads.fits, 1.25 * THREADS, " fits", 1)
     return [*checks, at_once]
 
 

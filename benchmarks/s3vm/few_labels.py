@@ -14,12 +14,13 @@ from sklearn.svm import SVC
 
 from benchmarks.s3vm.plan import Plan
 from benchmarks.shared.data import SETS, Data
-from benchmarks.shared.labels import UNLABELED, Codes, error_rate, with_labels
+from benchmarks.shared.labels import UNLABELED, IndexArray, draw_per_class, error_rate
 from benchmarks.shared.measuring import transductive_error
 from benchmarks.shared.output import Results, step
 from benchmarks.shared.stats import gathered
 from benchmarks.shared.tables import Table
 from lapwing import S3VC, KNNGraph, LapSVC
+from lapwing.datasets import mask_labels
 
 LABELS_PER_CLASS = (1, 10)
 N_DRAWS = 30
@@ -42,9 +43,10 @@ def few_labels_part(plan: Plan) -> Results:
     rows, raw = [], {}
     for per_class in LABELS_PER_CLASS:
         with step(f"Text, {per_class} labels per class"):
-            labels = (with_labels(data.y, per_class, rng) for rng in plan.draws(N_DRAWS))
+            draws = (draw_per_class(data.y, per_class, rng) for rng in plan.draws(N_DRAWS))
             errors = gathered(
-                {name: error_of(make(), data, y) for name, make in METHODS.items()} for y in labels
+                {name: error_of(make(), data, labeled) for name, make in METHODS.items()}
+                for labeled in draws
             )
         rows += [[str(2 * per_class), *row(name, found)] for name, found in errors.items()]
         raw[str(per_class)] = errors
@@ -57,12 +59,14 @@ def few_labels_part(plan: Plan) -> Results:
     return Results([Table(title, header, rows, [note])], raw=raw)
 
 
-def error_of(estimator: Any, data: Data, y: Codes) -> float:
+def error_of(estimator: Any, data: Data, labeled: IndexArray) -> float:
     """Compute the error on the unlabelled points; supervised estimators see the others only."""
+    y = mask_labels(data.y, labeled_indices=labeled)
     if not isinstance(estimator, SVC):
         return transductive_error(estimator, data.X, y, data.y)[0]
-    free = y == UNLABELED
-    return error_rate(data.y[free], estimator.fit(data.X[~free], y[~free]).predict(data.X[free]))
+    hidden = y == UNLABELED
+    estimator.fit(data.X[labeled], y[labeled])
+    return error_rate(data.y[hidden], estimator.predict(data.X[hidden]))
 
 
 def row(name: str, errors: list[float]) -> list[str]:

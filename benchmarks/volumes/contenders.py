@@ -15,11 +15,11 @@ from sklearn.base import clone
 from sklearn.semi_supervised import LabelSpreading
 from sklearn.svm import SVC
 
+from benchmarks.shared.measuring import quiet
 from lapwing import AffinityGraph, BalancedGraphClassifier, KNNGraph, LapERLSClassifier, LapSVC
 from lapwing.classes.decoding import predict_codes
 from lapwing.classes.volumes import prior_offsets
 from lapwing.estimators.template import prepare
-from lapwing.exceptions import LapwingWarning
 from lapwing.graphs.diffusion import Diffusion
 from lapwing.objectives.volumes import volume_problem
 from lapwing.solvers.graph.refine import refine
@@ -106,8 +106,7 @@ def _spreading(graphs: Graphs, y: NDArray[np.int64], prior: None) -> Answer:
     # LabelSpreading uses only the number of rows of X, as the kernel ignores the points.
     rows = np.arange(len(y), dtype=np.float64)[:, None]
     model = LabelSpreading(kernel=lambda a, b: W, alpha=_ALPHA, max_iter=_MOST_STEPS)
-    # Warnings of iterations, and of components without labels.
-    with warnings.catch_warnings(action="ignore"):
+    with warnings.catch_warnings(action="ignore"):  # of iterations, and of empty components
         model.fit(rows, y)
     return Answer(np.asarray(model.transduction_), time.process_time() - begun)
 
@@ -118,7 +117,7 @@ class Fitted:
     def __init__(self, name: str, estimator: Any, graphs: Graphs, y: NDArray[np.int64]) -> None:
         self.name = name
         self.estimator = estimator
-        with warnings.catch_warnings(action="ignore", category=LapwingWarning):
+        with quiet():
             self.prepared = prepare(estimator, graphs.X, y)
             self._refits = estimator._refits(self.prepared)
         self._answers: dict[tuple[bytes, bytes], Answer] = {}
@@ -147,7 +146,7 @@ class Fitted:
         targets = estimator._read_targets(y)
         prepared = self.prepared.relabeled(targets)
         begun = time.process_time()
-        with warnings.catch_warnings(action="ignore", category=LapwingWarning):
+        with quiet():
             refits = replace(self._refits, estimator=estimator).covering(prepared.problem.index)
             values = replace(refits, prepared=prepared).values(prepared)
             known = targets.class_prior
@@ -222,6 +221,6 @@ def unseen(
     }
     for name, model in models.items():
         begun = time.process_time()
-        with warnings.catch_warnings(action="ignore", category=LapwingWarning):
+        with quiet():
             codes = model.fit(graphs.X, y).predict(new)
         yield name, codes, time.process_time() - begun

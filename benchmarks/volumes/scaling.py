@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import time
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.shared.measuring import forget_peak, resident_bytes
+from benchmarks.shared.measuring import forget_peak, quiet, resident_bytes
 from benchmarks.shared.tables import Table
 
 _DIMENSIONS, _INNER = 16, 3
@@ -93,7 +92,7 @@ def run_here(points: str) -> Use:
     prepared = prepare(model, X, marked)
     forget_peak()
     before, begun = resident_bytes("VmRSS"), time.process_time()
-    with warnings.catch_warnings(action="ignore"):
+    with quiet():
         partition, volume_problem = model._parted(prepared)
     seconds = time.process_time() - begun
     peak = resident_bytes("VmHWM") - before

@@ -47,7 +47,7 @@ from benchmarks.s3vm.transduction import (
     shown,
 )
 from benchmarks.shared.data import Data
-from benchmarks.shared.labels import with_labels
+from benchmarks.shared.labels import draw_per_class
 from lapwing.spaces.linear import LinearSpace
 from tests.helpers.data import around_corners, two_clouds
 
@@ -308,10 +308,12 @@ def test_tables_of_the_qn_paper() -> None:
 def test_one_label_a_class_is_enough_for_two_clouds(name: str) -> None:
     truth = np.arange(80) % 2
     data = Data(around_corners(truth, np.random.default_rng(0), distance=20.0), truth)
-    y = with_labels(data.y, 1, np.random.default_rng(0))
-    assert sorted(y[y >= 0]) == [0, 1]
-    assert error_of(FEW[name](), data, y) == 0
-    assert error_of(FEW[name](), data, np.where(y < 0, y, 1 - y)) == 100
+    labeled = draw_per_class(data.y, 1, np.random.default_rng(0))
+    assert sorted(data.y[labeled].tolist()) == [0, 1]
+    assert error_of(FEW[name](), data, labeled) == 0
+    swapped = data._replace(y=data.y.copy())
+    swapped.y[labeled] = 1 - swapped.y[labeled]
+    assert error_of(FEW[name](), swapped, labeled) == 100
 
 
 def test_row_of_few_labels_counts_swapped_classes() -> None:
