@@ -24,7 +24,7 @@ from benchmarks.convert.formats import (
     read_permutations,
 )
 from benchmarks.shared.archives import DataError
-from benchmarks.shared.catalogue import SetRecord
+from benchmarks.shared.catalogue import Archive, SetRecord
 
 Files = Sequence[Sequence[Path]]
 
@@ -97,7 +97,7 @@ def from_face_images(record: SetRecord, files: Files) -> dict[str, Any]:
     }
 
 
-def label_sets(files: Files) -> dict[str, Any]:
+def label_sets(archive: Archive, files: Files) -> dict[str, Any]:
     """Read sets of labelled points, and concatenate them."""
     sets = read_permutations(files[0][0])
     return {
@@ -106,13 +106,14 @@ def label_sets(files: Files) -> dict[str, Any]:
     }
 
 
-BUILDERS: dict[str, Callable[[SetRecord, Files], dict[str, Any]]] = {
+BUILDERS: dict[str, Callable[[Any, Files], dict[str, Any]]] = {
     "matlab": from_matlab,
     "idx": from_idx,
     "zip code": from_zip_code,
     "libsvm": from_libsvm,
     "object images": from_object_images,
     "face images": from_face_images,
+    "label sets": label_sets,
 }
 
 

@@ -16,20 +16,17 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.convert.builders import BUILDERS, label_sets
+from benchmarks.convert.builders import BUILDERS
 from benchmarks.convert.formats import COMPRESSED
 from benchmarks.shared.archives import (
     HOME_VARIABLE,
     DataError,
-    check_label_sets,
-    check_set,
+    check_archive,
 )
-from benchmarks.shared.catalogue import LABEL_SETS, RECORDS, Archive, Download
+from benchmarks.shared.catalogue import ARCHIVES, Archive, Download
 from benchmarks.shared.guide import how_to_get_all
 from benchmarks.shared.output import say
 
-RECORD_OF_FILE = {record.archive.file: record for record in RECORDS.values()}
-ARCHIVES = (*(record.archive for record in RECORDS.values()), LABEL_SETS)
 PACKED = (".tar", ".tgz", ".tar.gz", ".tar.bz2", ".zip")
 
 
@@ -165,25 +162,14 @@ def build(match: Match) -> Mapping[str, Any]:
         if "*" not in name and len(paths) > 1:
             both = " and ".join(map(str, paths))
             raise DataError(f"More than one file is called {name}: {both}. Name one of them.")
-    source = match.files[0][0]
-    arrays: Mapping[str, Any]
-    if match.archive is LABEL_SETS:
-        arrays = label_sets(match.files)
-        check_label_sets(arrays, str(source))
-    else:
-        record = RECORD_OF_FILE[match.archive.file]
-        arrays = _built(match, source)
-        check_set({key: np.asarray(value) for key, value in arrays.items()}, record, str(source))
-    return arrays
-
-
-def _built(match: Match, source: Path) -> Mapping[str, Any]:
-    record = RECORD_OF_FILE[match.archive.file]
+    source, archive = match.files[0][0], match.archive
     try:
-        return BUILDERS[match.download.format](record, match.files)
+        arrays = BUILDERS[match.download.format](archive, match.files)
     # Files that can be read but do not match, such as rows of different lengths.
     except (ValueError, TypeError) as error:
-        raise DataError(f"{source} is not the data set {record.name}: {error}.") from error
+        raise DataError(f"{source} is not {archive.file}: {error}.") from error
+    check_archive({key: np.asarray(value) for key, value in arrays.items()}, archive, str(source))
+    return arrays
 
 
 def write_archive(path: Path, arrays: Mapping[str, Any]) -> None:

@@ -99,7 +99,7 @@ def find_archive(archive: Archive) -> Path:
 def read_set(name: str) -> CheckedSet:
     """Read a data set of `benchmarks.shared.catalogue.RECORDS`."""
     record = RECORDS[name]
-    path = find_archive(record.archive)
+    path = find_archive(record)
     return check_set(read_arrays(path, record.keys, ("x_scale",)), record, str(path))
 
 
@@ -124,7 +124,7 @@ def read_label_sets(y: NDArray[np.int64], count: int) -> list[NDArray[np.int64]]
     if any((np.bincount(y[rows], minlength=10) != count).any() for rows in chosen):
         raise DataError(
             f"{path} does not fit MNIST: a set has not the same number of points of every digit. "
-            f"Make it and {RECORDS['mnist'].archive.file} anew from the published files."
+            f"Make it and {RECORDS['mnist'].file} anew from the published files."
         )
     return chosen
 
@@ -170,6 +170,14 @@ def check_set(arrays: Arrays, record: SetRecord, source: str) -> CheckedSet:
     except (ValueError, TypeError, IndexError) as error:
         raise DataError(f"{source} is not the data set {record.name}: {error}") from error
     return CheckedSet(X, scale, y, splits, is_test)
+
+
+def check_archive(arrays: Arrays, archive: Archive, source: str) -> None:
+    """Check the arrays of an archive."""
+    if isinstance(archive, SetRecord):
+        check_set(arrays, archive, source)
+    else:
+        check_label_sets(arrays, source)
 
 
 def check_label_sets(arrays: Arrays, source: str, n: int = 70_000) -> list[NDArray[np.int64]]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ class Download:
     format: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Archive:
     """Archive and its sources.
 
@@ -56,14 +57,13 @@ class Archive:
     terms: str = ""
 
 
-@dataclass(frozen=True)
-class SetRecord:
-    """Properties of a data set.
+@dataclass(frozen=True, kw_only=True)
+class SetRecord(Archive):
+    """Archive of a data set, and the properties of the set.
 
     Attributes
     ----------
     name : str
-    archive : Archive
     n_samples : tuple of int
         Numbers of points of known copies of the set.
     n_features : int
@@ -82,7 +82,6 @@ class SetRecord:
     """
 
     name: str
-    archive: Archive
     n_samples: tuple[int, ...]
     n_features: int
     labels: tuple[int, ...]
@@ -100,16 +99,24 @@ class SetRecord:
         return (*points, "y", *splits, *([self.test_key] if self.test_key else []))
 
 
-_LDS = "O. Chapelle and A. Zien, Semi-supervised classification by low density separation, 2005"
-_LDS_PAGE = "http://olivier.chapelle.cc/lds/"
 _BOOK = "O. Chapelle, B. Schölkopf and A. Zien, Semi-Supervised Learning, 2006, ch. 21"
 _BOOK_PAGE = "http://olivier.chapelle.cc/ssl-book/benchmarks.html"
 _LIBSVM_PAGE = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/multiclass.html"
 _DIGITS = tuple(range(10))
+_FACES = ("train/face/*.pgm", "train/non-face/*.pgm", "test/face/*.pgm", "test/non-face/*.pgm")
 
 
-def _lds(file: str) -> tuple[Download, ...]:
-    return (Download((file,), _LDS_PAGE, "matlab"),)
+def _lds(file: str) -> dict[str, Any]:
+    """Return the source of a set of the paper on low density separation."""
+    return {
+        "reference": "O. Chapelle and A. Zien, Semi-supervised classification by low density "
+        "separation, 2005",
+        "downloads": (Download((file,), "http://olivier.chapelle.cc/lds/", "matlab"),),
+    }
+
+
+def _libsvm(name: str) -> Download:
+    return Download((name, f"{name}.t"), _LIBSVM_PAGE, "libsvm")
 
 
 def _book(
@@ -122,19 +129,14 @@ def _book(
 ) -> SetRecord:
     """Return the record of a set of the book, all of which have the same format."""
     # "digit1" is set 1 of the book, in ssl1_digit1.npz.
-    files = (
-        f"SSL,set={number},data.mat",
-        f"SSL,set={number},splits,labeled=10.mat",
-        f"SSL,set={number},splits,labeled=100.mat",
-    )
+    parts = ("data", "splits,labeled=10", "splits,labeled=100")
+    files = tuple(f"SSL,set={number},{part}.mat" for part in parts)
     return SetRecord(
         name=f"ssl_{name}",
-        archive=Archive(
-            file=f"ssl{number}_{name}.npz",
-            title=title,
-            reference=_BOOK,
-            downloads=(Download(files, _BOOK_PAGE, "matlab"),),
-        ),
+        file=f"ssl{number}_{name}.npz",
+        title=title,
+        reference=_BOOK,
+        downloads=(Download(files, _BOOK_PAGE, "matlab"),),
         n_samples=(1500,),
         n_features=11960 if sparse else 241,
         labels=labels,
@@ -146,12 +148,9 @@ def _book(
 _RECORDS = (
     SetRecord(
         name="g50c",
-        archive=Archive(
-            file="g50c.npz",
-            title="G50C: two Gaussian classes in 50 dimensions",
-            reference=_LDS,
-            downloads=_lds("g50c.mat"),
-        ),
+        file="g50c.npz",
+        title="G50C: two Gaussian classes in 50 dimensions",
+        **_lds("g50c.mat"),
         n_samples=(550,),
         n_features=50,
         labels=(-1, 1),
@@ -159,12 +158,9 @@ _RECORDS = (
     ),
     SetRecord(
         name="uspst",
-        archive=Archive(
-            file="uspst.npz",
-            title="USPST: 2007 handwritten digits of 16 x 16 pixels",
-            reference=_LDS,
-            downloads=_lds("uspst.mat"),
-        ),
+        file="uspst.npz",
+        title="USPST: 2007 handwritten digits of 16 x 16 pixels",
+        **_lds("uspst.mat"),
         n_samples=(2007,),
         n_features=256,
         labels=_DIGITS,
@@ -173,12 +169,9 @@ _RECORDS = (
     ),
     SetRecord(
         name="pcmac",
-        archive=Archive(
-            file="pcmac_text1.npz",
-            title="PCMAC (also called Text): posts of two newsgroups, words, rows of unit length",
-            reference=_LDS,
-            downloads=_lds("text1.mat"),
-        ),
+        file="pcmac_text1.npz",
+        title="PCMAC (also called Text): posts of two newsgroups, words, rows of unit length",
+        **_lds("text1.mat"),
         n_samples=(1946,),
         n_features=7511,
         labels=(-1, 1),
@@ -187,19 +180,17 @@ _RECORDS = (
     ),
     SetRecord(
         name="coil20",
-        archive=Archive(
-            file="coil20.npz",
-            title="COIL-20: 20 objects on a turntable, each in 72 views of 32 x 32 pixels",
-            reference="S. A. Nene, S. K. Nayar and H. Murase, Columbia Object Image Library, 1996",
-            downloads=(
-                Download(
-                    ("coil-20-proc/obj*__*.png",),
-                    "https://www.cs.columbia.edu/CAVE/software/softlib/coil-20.php",
-                    "object images",
-                ),
+        file="coil20.npz",
+        title="COIL-20: 20 objects on a turntable, each in 72 views of 32 x 32 pixels",
+        reference="S. A. Nene, S. K. Nayar and H. Murase, Columbia Object Image Library, 1996",
+        downloads=(
+            Download(
+                ("coil-20-proc/obj*__*.png",),
+                "https://www.cs.columbia.edu/CAVE/software/softlib/coil-20.php",
+                "object images",
             ),
-            terms="Available for research purposes, says its technical report.",
         ),
+        terms="Available for research purposes, says its technical report.",
         n_samples=(1440,),
         n_features=1024,
         labels=tuple(range(20)),
@@ -207,19 +198,17 @@ _RECORDS = (
     ),
     SetRecord(
         name="usps",
-        archive=Archive(
-            file="usps_full.npz",
-            title="USPS: handwritten digits from envelopes, training and test part",
-            reference="T. Hastie, R. Tibshirani and J. Friedman, The Elements of Statistical "
-            "Learning, 2009",
-            downloads=(
-                Download(
-                    ("zip.train", "zip.test"),
-                    "https://hastie.su.domains/ElemStatLearn/data.html (ZIP code)",
-                    "zip code",
-                ),
-                Download(("usps", "usps.t"), _LIBSVM_PAGE, "libsvm"),
+        file="usps_full.npz",
+        title="USPS: handwritten digits from envelopes, training and test part",
+        reference="T. Hastie, R. Tibshirani and J. Friedman, The Elements of Statistical "
+        "Learning, 2009",
+        downloads=(
+            Download(
+                ("zip.train", "zip.test"),
+                "https://hastie.su.domains/ElemStatLearn/data.html (ZIP code)",
+                "zip code",
             ),
+            _libsvm("usps"),
         ),
         n_samples=(9298,),
         n_features=256,
@@ -229,24 +218,20 @@ _RECORDS = (
     ),
     SetRecord(
         name="mnist",
-        archive=Archive(
-            file="mnist.npz",
-            title="MNIST: handwritten digits of 28 x 28 pixels, training and test part",
-            reference="Y. LeCun, L. Bottou, Y. Bengio and P. Haffner, Gradient-based learning "
-            "applied to document recognition, 1998",
-            downloads=(
-                Download(
-                    (
-                        "train-images-idx3-ubyte",
-                        "train-labels-idx1-ubyte",
-                        "t10k-images-idx3-ubyte",
-                        "t10k-labels-idx1-ubyte",
-                    ),
-                    "http://yann.lecun.com/exdb/mnist/",
-                    "idx",
+        file="mnist.npz",
+        title="MNIST: handwritten digits of 28 x 28 pixels, training and test part",
+        reference="Y. LeCun, L. Bottou, Y. Bengio and P. Haffner, Gradient-based learning "
+        "applied to document recognition, 1998",
+        downloads=(
+            Download(
+                (
+                    *("train-images-idx3-ubyte", "train-labels-idx1-ubyte"),
+                    *("t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"),
                 ),
-                Download(("mnist", "mnist.t"), _LIBSVM_PAGE, "libsvm"),
+                "http://yann.lecun.com/exdb/mnist/",
+                "idx",
             ),
+            _libsvm("mnist"),
         ),
         n_samples=(70000,),
         n_features=784,
@@ -257,25 +242,17 @@ _RECORDS = (
     ),
     SetRecord(
         name="cbcl_face",
-        archive=Archive(
-            file="cbcl_face.npz",
-            title="CBCL faces (FACEMIT): faces and non-faces of 19 x 19 pixels, two parts",
-            reference="CBCL Face Database #1, MIT Center For Biological and Computation Learning",
-            downloads=(
-                Download(
-                    (
-                        "train/face/*.pgm",
-                        "train/non-face/*.pgm",
-                        "test/face/*.pgm",
-                        "test/non-face/*.pgm",
-                    ),
-                    "http://cbcl.mit.edu/software-datasets/FaceData2.html",
-                    "face images",
-                ),
+        file="cbcl_face.npz",
+        title="CBCL faces (FACEMIT): faces and non-faces of 19 x 19 pixels, two parts",
+        reference="CBCL Face Database #1, MIT Center For Biological and Computation Learning",
+        downloads=(
+            Download(
+                _FACES,
+                "http://cbcl.mit.edu/software-datasets/FaceData2.html",
+                "face images",
             ),
-            terms='Cite "CBCL Face Database #1, MIT Center For Biological and Computation '
-            'Learning".',
         ),
+        terms='Cite "CBCL Face Database #1, MIT Center For Biological and Computation Learning".',
         # A public copy has one test non-face fewer than the papers.
         n_samples=(31022, 31021),
         n_features=361,
@@ -308,3 +285,5 @@ LABEL_SETS = Archive(
         ),
     ),
 )
+
+ARCHIVES: tuple[Archive, ...] = (*RECORDS.values(), LABEL_SETS)

@@ -11,7 +11,7 @@ from benchmarks.shared.archives import (
     MissingArchiveError,
     data_folder,
 )
-from benchmarks.shared.catalogue import LABEL_SETS, RECORDS, Archive
+from benchmarks.shared.catalogue import ARCHIVES, Archive
 from benchmarks.shared.output import say
 
 T = TypeVar("T")
@@ -36,7 +36,7 @@ def how_to_get(archives: Iterable[Archive]) -> str:
 
 def how_to_get_all() -> str:
     """Return the instructions for all archives."""
-    return how_to_get([*(record.archive for record in RECORDS.values()), LABEL_SETS])
+    return how_to_get(ARCHIVES)
 
 
 def _entry(reference: str, page: str, archives: Iterable[Archive]) -> str:

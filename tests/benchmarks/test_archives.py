@@ -77,7 +77,7 @@ def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Write:
     monkeypatch.setenv(HOME_VARIABLE, str(tmp_path))
 
     def write_archive(name: str, arrays: Arrays) -> Path:
-        path = tmp_path / (LABEL_SETS.file if name == "label sets" else RECORDS[name].archive.file)
+        path = tmp_path / (LABEL_SETS.file if name == "label sets" else RECORDS[name].file)
         np.savez_compressed(path, **arrays)
         return path
 
@@ -372,7 +372,7 @@ TEST_COUNTS = {
 
 
 def real(archive: Callable[[str], Path], name: str) -> CheckedSet:
-    archive(RECORDS[name].archive.file.removesuffix(".npz"))
+    archive(RECORDS[name].file.removesuffix(".npz"))
     return read_set(name)
 
 

@@ -21,7 +21,6 @@ from numpy.testing import assert_array_equal
 from sklearn.datasets import dump_svmlight_file
 
 from benchmarks.__main__ import main
-from benchmarks.convert.command import RECORD_OF_FILE
 from benchmarks.shared.archives import HOME_VARIABLE
 from benchmarks.shared.catalogue import RECORDS
 
@@ -48,16 +47,15 @@ def convert(
     def run(name: str, n: int | None = None) -> dict[str, Any]:
         record = RECORDS[name]
         if n is not None:
-            monkeypatch.setitem(
-                RECORD_OF_FILE, record.archive.file, replace(record, n_samples=(n,))
-            )
+            known = (replace(record, n_samples=(n,)),)
+            monkeypatch.setattr("benchmarks.convert.command.ARCHIVES", known)
         folder = tmp_path / "archives"
         assert main(["convert", str(source), "--output", str(folder)]) == 0
         printed = capsys.readouterr().err
-        assert f"{record.archive.file}: written to {folder}" in printed
+        assert f"{record.file}: written to {folder}" in printed
         assert f"export {HOME_VARIABLE}={folder}" in printed
-        assert [path.name for path in folder.iterdir()] == [record.archive.file]
-        with np.load(folder / record.archive.file, allow_pickle=False) as archive:
+        assert [path.name for path in folder.iterdir()] == [record.file]
+        with np.load(folder / record.file, allow_pickle=False) as archive:
             return dict(archive)
 
     return run

@@ -8,9 +8,8 @@ import pytest
 
 from benchmarks.__main__ import main
 from benchmarks.shared.archives import HOME_VARIABLE
-from benchmarks.shared.catalogue import LABEL_SETS, RECORDS
+from benchmarks.shared.catalogue import RECORDS
 
-ALL = [*(record.archive for record in RECORDS.values()), LABEL_SETS]
 STEPS = ("python -m benchmarks convert", "--output FOLDER", f"export {HOME_VARIABLE}=FOLDER")
 
 # What each benchmark needs, in the parts that are nothing without it.
@@ -51,7 +50,7 @@ def test_benchmark_without_data(
     printed = capsys.readouterr()
     assert printed.out == ""
     for name in needed:
-        archive = RECORDS[name].archive
+        archive = RECORDS[name]
         assert f"{archive.file} is missing: {where}." in printed.err
         assert printed.err.count(f"{archive.file} from ") == 1
         for part in (archive.title, archive.reference, archive.downloads[0].page):
@@ -59,6 +58,6 @@ def test_benchmark_without_data(
         for file in archive.downloads[0].files:
             assert file in printed.err
     for name in set(RECORDS) - set(needed):
-        assert f"{RECORDS[name].archive.file} from" not in printed.err
+        assert f"{RECORDS[name].file} from" not in printed.err
     for part in STEPS:
         assert printed.err.count(part) == 1
