@@ -23,7 +23,6 @@ from lapwing.exceptions import (
     NoClassStructureWarning,
     UnlabeledComponentWarning,
 )
-from lapwing.model_selection import leave_one_out, reproducibility
 from lapwing.solvers.graph import partition as partition_module
 from lapwing.solvers.graph import registry as registry_module
 from lapwing.solvers.graph.registry import PARTITIONS, partition_bytes
@@ -35,7 +34,7 @@ every_method = pytest.mark.parametrize("method", PARTITIONS)
 def blobs(
     sizes: tuple[int, ...] = (40, 40, 40), gap: float = 9.0, labels: int = 1, seed: int = 0
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Points in random order, a few labels per class, the truth."""
+    """Make Gaussian clusters in random order: points, labels and true classes."""
     rng, k = np.random.default_rng(seed), len(sizes)
     angles = 2 * np.pi * np.arange(k) / k
     truth = np.repeat(np.arange(k), sizes)
@@ -103,7 +102,7 @@ def test_repeated_rows_count_in_the_volumes() -> None:
 
 
 def test_unknown_volumes_start_from_the_label_counts() -> None:
-    """Nine labels of ten are of one class: that is where the unknown volumes begin."""
+    """Nine of ten labels are of one class."""
     X, y, truth = blobs((100, 20), gap=3.5, labels=0, seed=1)
     rng = np.random.default_rng(0)
     y[rng.choice(np.flatnonzero(truth == 0), 9, replace=False)] = 0
@@ -167,7 +166,7 @@ def test_new_points_get_the_mean_of_regression_and_vote() -> None:
     vote = np.einsum("nk,nkc->nc", weights, model.virtual_labels_[nearest])
     K = rbf_kernel(X, gamma=model.kernel_.gamma)
     n, g = len(X), model.virtual_labels_
-    # min |f|^2 / 2 + C/2 sum (f + b - g)^2, the bias free.
+    # min |f|^2 / 2 + C/2 sum (f + b - g)^2, without a penalty on the bias.
     system = np.block([[K + np.eye(n) / 2.0, np.ones((n, 1))], [np.ones((1, n)), 0]])
     solved = np.linalg.solve(system, np.vstack([g, np.zeros((1, 3))]))
     smooth = rbf_kernel(Z, X, gamma=model.kernel_.gamma) @ solved[:n] + solved[n]
@@ -209,18 +208,6 @@ def test_sparse_points_are_partitioned_like_dense_ones() -> None:
     assert_allclose(sparse.virtual_labels_, dense.virtual_labels_, atol=1e-6)
     assert not hasattr(sparse, "neighbors_")
     assert_allclose(scores(sparse, X), scores(dense, X), atol=1e-5)
-
-
-# ---- the rest of the library ---------------------------------------------------------------------
-
-
-def test_leave_one_out_and_reproducibility() -> None:
-    X, y, _ = blobs(labels=3)
-    model = BalancedGraphClassifier()
-    held = leave_one_out(model, X, y)
-    assert held.error == 0
-    again = reproducibility(model, X, y, n_draws=3)
-    assert again.share < 0.05
 
 
 # ---- warnings ------------------------------------------------------------------------------------
@@ -269,7 +256,7 @@ def test_does_not_warn_about_the_true_prior(labels: int) -> None:
 
 
 def test_warns_once_if_ties_miss_the_prior() -> None:
-    # Five parts without a way to tell their points apart; two of them have no label.
+    # Five complete subgraphs with equal points; two have no label.
     graph = sp.block_diag([np.ones((40, 40)) - np.eye(40)] * 5, format="csr")
     y = np.full(200, -1)
     y[[0, 45, 81]] = 0, 1, 2
@@ -332,7 +319,7 @@ def test_warns_about_outvoted_classes() -> None:
 @pytest.mark.parametrize("n", [7, 11, 13, 19, 29])
 @pytest.mark.parametrize("rare", [2, 1.6], ids=["as counted", "rounded"])
 def test_prior_allows_fully_labelled_classes(n: int, rare: float) -> None:
-    """Whether n / (3n + 2) and the like round up or down."""
+    """For n / (3n + 2) rounded up or down."""
     X, y, truth = blobs((n, n, n, 2))
     y[truth == 3] = 3
     sizes = np.array([n, n, n, rare])

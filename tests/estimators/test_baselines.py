@@ -1,4 +1,4 @@
-"""The baselines: closed forms, normalisation, ties, components, and refits."""
+"""Baselines: closed forms, normalisation, ties and components."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ each_weights = pytest.mark.parametrize("weights", WEIGHTS)
 def test_anchor_graphs_are_the_closed_form(
     n_classes: int, gamma_I: float, normalize: bool, weights: str
 ) -> None:
-    """A = (Z_l'WZ_l + gamma Z'LZ)^-1 Z_l'W Y_l with memberships 0 and 1, dense and as printed."""
+    """A = (Z_l'WZ_l + gamma Z'LZ)^-1 Z_l'W Y_l with memberships 0 and 1, in dense matrices."""
     X, y, _ = few_clusters(n_classes)
     w = np.random.default_rng(1).uniform(0.5, 2, len(X))
     graph = AnchorGraph(12, weights=weights)
@@ -79,7 +79,7 @@ def test_unlabelled_components_get_the_shares_of_the_labels(
     shares = np.array([3, 5, 5][:n_classes]) / (5 * n_classes - 2)
     expected = 2 * shares[1] - 1 if n_classes == 2 else np.tile(2 * shares - 1, (30, 1))
     assert_allclose(model.decision_function(far), expected, atol=1e-9)
-    # The others are as without them, with equal masses of the classes.
+    # Other components are not affected, except by the normalisation of masses.
     values = model.decision_function(X)
     if normalize:
         sums = values.sum() if n_classes == 2 else ((1 + values) / 2).sum(axis=0)
@@ -123,7 +123,7 @@ each_count = pytest.mark.parametrize("n_classes", [2, 3])
 @each_example
 @each_count
 def test_eigenfunctions_are_the_closed_form(model: Any, n_classes: int) -> None:
-    """(Sigma + U'Lambda U) alpha = U'Lambda y, dense."""
+    """(Sigma + U'Lambda U) alpha = U'Lambda y, in dense matrices."""
     X, y, truth = far_clusters(n_classes)
     w = np.random.default_rng(1).uniform(0.5, 2, len(X))
     model = clone(model).fit(X, y, sample_weight=w)
@@ -165,7 +165,7 @@ TIED = {
 
 @pytest.mark.parametrize("name", TIED)
 def test_the_order_of_rows_and_columns_does_not_matter(name: str) -> None:
-    """Equal variances and points on the edges of bins decided 28 % of the answers on codes."""
+    """Also with equal variances and points on the edges of bins."""
     X = TIED[name]
     rng = np.random.default_rng(0)
     y = np.full(len(X), -1)
@@ -188,7 +188,7 @@ def test_the_matrices_of_the_bins_are_forecast(monkeypatch: pytest.MonkeyPatch) 
 
 @each_count
 def test_rounding_decides_no_ties(n_classes: int) -> None:
-    """Each unlabelled row of the identity is as near to one class as to another."""
+    """All unlabelled rows of the identity have equal distances to all classes."""
     n, l = 30, 2 * n_classes
     X, y = np.eye(n), np.full(n, -1)
     y[:l] = np.arange(l) % n_classes

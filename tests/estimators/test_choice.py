@@ -1,4 +1,4 @@
-"""Choice of the solver, and agreement of all solvers."""
+"""Choice of solvers and of the form of embedded systems."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ SQUARED, INSENSITIVE = Squared(), EpsilonInsensitive(0.1)
 
 
 def embedding(n: int, space: str, *, few: bool) -> EmbeddedObjective:
-    """An objective of n points, of which a choice looks at sizes only."""
+    """Make an objective of n points; choices depend on its sizes only."""
     X = np.random.default_rng(0).standard_normal((n, 3))
     kernel = make_kernel("rbf", X)
     made: Any = {
@@ -123,7 +123,7 @@ def test_choice_of_embedded_systems(
     squared: tuple[str, bool],
     insensitive: tuple[str, bool],
 ) -> None:
-    """A matrix where coordinates are no fewer; features that are passed over often are held."""
+    """Matrix for few points; features for repeated passes are stored."""
     for limit, value in limits.items():
         monkeypatch.setattr(choice, limit, value)
     problem = embedding(60, space, few=few)

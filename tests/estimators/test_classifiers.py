@@ -62,7 +62,7 @@ def test_transduction_has_the_prior(name: str, n_classes: int) -> None:
         wanted = n * prior / prior.sum()
         assert np.abs(np.bincount(model.transduction_, minlength=n_classes) - wanted).max() < 1
         np.testing.assert_allclose(model.class_prior_, prior / prior.sum())
-        # Columns are shifted by constants and nothing else.
+        # Columns are only shifted by constants.
         before, after = (getattr(m, "virtual_labels_", scores(m, X)) for m in (plain, model))
         np.testing.assert_allclose(after, before + model.class_offsets_, atol=1e-9)
         np.testing.assert_allclose(
@@ -153,7 +153,7 @@ def data(n_classes: int = 3, n_labels: int = 4, **more: Any) -> tuple[Any, Any, 
 
 @cache
 def fitted(estimator: Any, n_classes: int = 3) -> Any:
-    """A fit to `data` that tests share and leave as it is."""
+    """Return a fit to `data`, shared between tests, which must not change it."""
     X, y, _ = data(n_classes)
     return quick(estimator).fit(X, y)
 
@@ -183,7 +183,7 @@ def test_sharpness_with_one_label_per_class_is_the_prior(estimator: Any) -> None
 def test_sharpness_is_that_of_exact_leave_one_out(
     estimator: Any, fit_intercept: bool, class_prior: Any
 ) -> None:
-    """Exactly so for the squared loss, and the squared hinge is one inside the margin."""
+    """Exact for the squared loss, and for the squared hinge inside the margin."""
     X, y, _ = data()
     alone = np.flatnonzero(y == y.max())[1:]
     y[alone] = -1  # one class has a single label, which cannot be left out
@@ -239,7 +239,7 @@ def test_probabilities_of_unusual_data(estimator: Any, name: str) -> None:
 
 
 ANCHORS = AnchorGraph(n_anchors=30)
-# Whether labels are left out in closed form; with class masses, which a label changes, nearly.
+# Tolerance of left-out values in closed form (approximate with class masses), None without one.
 LEFT_OUT: list[tuple[Any, float | None]] = [
     (LapRLSClassifier(), 1e-6),
     (LapERLSClassifier(), 1e-6),

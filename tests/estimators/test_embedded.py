@@ -1,7 +1,7 @@
 """LapERLS and LapESVR as estimators: attributes, objectives, relations, errors, warnings.
 
-The numerics have their oracles in tests/solvers/embedded; here fits are compared with formulas that
-are written densely from the fitted attributes, and with each other.
+Fits are compared with dense formulas of the fitted attributes, and with each other; the solvers are
+tested in tests/solvers/embedded.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def is_tube(model: Any) -> bool:
 
 
 def objective(model: Any, X: Any, y: Any) -> np.ndarray:
-    """(14) or (33) at the fitted function and virtual labels, from its formula."""
+    """Compute the objective (14) or (33) at the fitted function and virtual labels."""
     f, g = scores(model, X), model.virtual_labels_
     if hasattr(model, "coef_"):
         norm = (model.coef_**2).sum(axis=1)
@@ -110,7 +110,7 @@ def test_objective_is_that_of_the_answers(name: str) -> None:
 
 
 def eigenvectors_of(model: Any) -> int:
-    """As asked for; 'auto' is 50, or two a column of targets."""
+    """Return the given number; 'auto' is 50, or two for each class."""
     if model.n_eigenvectors != "auto":
         return int(model.n_eigenvectors)
     return max(50, 2 * (1 if len(model.classes_) == 2 else len(model.classes_)))
@@ -119,7 +119,7 @@ def eigenvectors_of(model: Any) -> int:
 @pytest.mark.filterwarnings("ignore::lapwing.exceptions.UnlabeledComponentWarning")
 @pytest.mark.parametrize("cls", [LapERLSClassifier, LapESVC])
 def test_many_classes_take_as_many_eigenvectors(cls: Any) -> None:
-    """With 20 for 30 far classes, labelled rows themselves would be given other classes."""
+    """20 eigenvectors would not separate 30 classes, not even at labelled rows."""
     X, truth = make_blobs(30 * 5, 20, centers=30, cluster_std=0.3, random_state=0)
     y = np.where(np.arange(len(X)) % 5 == 0, -1, truth)
     y[np.unique(truth, return_index=True)[1]] = np.arange(30)

@@ -1,6 +1,7 @@
-"""Embedded regression where digits are scarce: float32, offsets, tiny and huge targets and weights.
+"""Precision of embedded regression: float32, offsets, extreme targets and weights.
 
-Truth is the same problem in other units: targets shifted or scaled by powers of 2, or in float64.
+Fits are compared with those of the same problem in other units: targets shifted or scaled by powers
+of 2, or in float64.
 """
 
 from __future__ import annotations
@@ -120,7 +121,7 @@ NORMALIZED = KNNGraph(5, normalized=True, power=1)
 @pytest.mark.parametrize("options", WAYS[::2], ids=["full", "few"])
 @pytest.mark.parametrize("way", [{"fit_intercept": False}, {"graph": NORMALIZED}])
 def test_offset_is_penalised_if_constants_are(options: Any, way: Any) -> None:
-    """Without a bias, and on a normalised Laplacian, constants cost."""
+    """Without a bias, or with a normalised Laplacian."""
     model = LapERLSRegressor(**options, **way).fit(X, U + 100)
     g, f = model.virtual_labels_[:, 0], model.predict(X)
     K = rbf_kernel(model.X_fit_, gamma=model.kernel_.gamma)
@@ -178,7 +179,7 @@ def test_duality_gap_ignores_rounding_of_a_large_loss() -> None:
 @pytest.mark.parametrize("exponent", [-20, -30, 20, 300])
 @pytest.mark.parametrize("cls", REGRESSORS)
 def test_units_of_targets_do_not_matter(cls: Any, options: Any, exponent: int) -> None:
-    """C of the tube is in these units, too."""
+    """C of the epsilon-insensitive loss has the units of the targets."""
     s = 2.0**exponent
     model = cls(**options) if cls is LapERLSRegressor else cls(epsilon=0.05, **options)
     scaled = clone(model)
@@ -236,7 +237,7 @@ def test_weights_are_limited_by_what_they_are_weighed_against() -> None:
 @pytest.mark.parametrize("lam", [1e12, 1e20, 1e300])
 @pytest.mark.parametrize("cls", [LapERLSClassifier, LapESVC])
 def test_labels_are_met_at_any_lam(cls: Any, lam: float) -> None:
-    """On eigenvectors labels of 1e20 left no digit for the other terms: a third was right."""
+    """Without limited weights, labels of lam=1e20 would leave no digits for other terms."""
     model = cls(lam=lam).fit(X, Y)
     expected = cls(lam=1e6).fit(X, Y)
     np.testing.assert_array_equal(model.transduction_, expected.transduction_)
@@ -282,7 +283,7 @@ def test_warns_if_the_graph_term_exceeds_the_precision(cls: Any) -> None:
         ):
             model = cls(mu=1e20, **options).fit(X, Y)
         assert model.status_ == "precision reached"
-    # Eigenvectors know the null space exactly.
+    # With eigenvectors the null space is exact.
     assert np.abs(cls(mu=1e20).fit(X, Y).virtual_labels_).min() > 0.01
     assert cls(mu=1e6, n_eigenvectors=None).fit(X, Y).status_ == "converged"
 
@@ -344,7 +345,7 @@ def test_warns_of_too_large_mu() -> None:
         warnings.simplefilter("ignore", UnlabeledComponentWarning)
         with pytest.warns(ConstantFitWarning, match="each of the graph's 2 connected components"):
             LapERLSClassifier(mu=1e20, graph=graph).fit(far, np.concatenate([y, turned]))
-        # As many components as classes: constants may be right.
+        # With as many components as classes, constants may be right.
         halves = np.where(np.arange(120) % 60 < 3, np.repeat([0, 1], 60), -1)
         model = LapERLSClassifier(mu=1e20, graph=graph).fit(far, halves)
     np.testing.assert_array_equal(model.transduction_, np.repeat([0, 1], 60))

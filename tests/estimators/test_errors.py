@@ -1,9 +1,8 @@
-"""Invalid input: errors with parameter, value and cure; warnings with cause and cure."""
+"""Errors and warnings about invalid inputs, with cause and remedy."""
 
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -60,7 +59,7 @@ W = KNNGraph(5).affinity(X)
 CLASSIFIERS = [LapSVC, LapRLSClassifier]
 REGRESSORS = [LapRLSRegressor, LapSVR]
 ESTIMATORS = [*CLASSIFIERS, *REGRESSORS]
-# Points, graphs and kernel matrices are read by the same code, of labels and of targets.
+# Classifiers and regressors read points, graphs and kernel matrices by the same code.
 READERS = [LapSVC, LapSVR]
 
 
@@ -210,7 +209,7 @@ MIXED, LINEAR = LapSVC(stopping="mixed"), LapSVC("linear", gamma_I=0)
 WATCHES = r"stopping='{}' watches the unlabelled points, and there are none\. Use"
 ITERATES = "stopping needs the iterates of solver='pcg'.* not solver='{}'.*stopping=None"
 UNKNOWN = r"validation_data: 1 of the 3 entries of y are unlabelled, first in row 2\. Leave such"
-# Equal rows are one point, and no neighbours.
+# Equal rows are one point and not neighbours.
 THREE_POINTS = {"X": np.repeat([[0.0], [1.0], [2.0]], 5, axis=0), "y": np.repeat([0, -1, 1], 5)}
 # (estimator, arguments of `fit`, message); other errors of y are in tests/classes.
 FITS: list[tuple[Any, dict[str, Any], str]] = [
@@ -326,7 +325,7 @@ def test_forecasts_the_memory_of_a_factorisation(
 
 
 def the_only(fit: Callable[[], Any], category: type[Warning]) -> str:
-    """The text of the one warning, which must point at this file: at the user's call."""
+    """Return the message of the only warning, which must point to the call in this file."""
     caught = warned(fit)
     assert [warning.category for warning in caught] == [category]
     assert caught[0].filename == __file__
@@ -334,7 +333,7 @@ def the_only(fit: Callable[[], Any], category: type[Warning]) -> str:
 
 
 def apart() -> np.ndarray:
-    """Three clusters far from one another; the last has no label."""
+    """Make three distant clusters; the last has no label."""
     points = X / 10
     points[20:30] += 50
     points[30:] += 100
@@ -359,7 +358,7 @@ def test_warns_about_components_without_labels() -> None:
 
 
 def components(sizes: Any) -> Laplacian:
-    """A graph of rings and of single points."""
+    """Make a graph of rings and isolated points."""
     blocks = [np.roll(np.eye(n), 1, axis=1) * (n > 1) for n in sizes]
     W = sp.block_diag(blocks, format="csr")
     return Laplacian.from_affinity(W.maximum(W.T))
@@ -383,7 +382,7 @@ def test_warning_names_rows_of_large_components() -> None:
 
 
 def test_rows_to_label_are_those_of_x() -> None:
-    """Repeated rows are one point of the graph, which does not shift the numbers."""
+    """Rows count from 0 in X, although repeated rows are one point of the graph."""
     twice = np.repeat(apart(), 2, axis=0)
     model = LapSVC(graph=KNNGraph(4), gamma=0.01)
     text = the_only(lambda: model.fit(twice, np.repeat(APART, 2)), UnlabeledComponentWarning)
@@ -425,7 +424,7 @@ def test_warns_about_features_of_different_scales(estimator: type) -> None:
         lambda: model.fit(frame, y), FeatureScaleWarning
     )
     assert warned(lambda: make_pipeline(StandardScaler(), model).fit(scaled, y)) == []
-    # Constant features have no scale; sparse ones are not centred, so not scaled either.
+    # Constant features have no scale, and sparse features are not checked.
     assert warned(lambda: model.fit(np.hstack([X, np.full((N, 1), 1e9)]), y)) == []
     assert warned(lambda: model.fit(sp.csr_array(scaled), y)) == []
 
@@ -538,9 +537,6 @@ def test_all_warnings_have_one_base() -> None:
         if isinstance(warning, type) and issubclass(warning, Warning):
             assert issubclass(warning, LapwingWarning)
             assert issubclass(warning, UserWarning)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", LapwingWarning)
-        LapSVC(graph=KNNGraph(20)).fit(X * [1, 1e5, 1], Y)
 
 
 def test_warns_about_limited_precision() -> None:

@@ -1,6 +1,6 @@
-"""One suite for every estimator: what holds of a fit whatever its method.
+"""Properties of the fits of all estimators.
 
-The oracles of each family are in the files of its name; a new estimator gets its examples in
+Families have further tests in files of their names. Examples of a new estimator belong in
 tests/helpers/estimators.py.
 """
 
@@ -34,7 +34,7 @@ from tests.helpers.manifold import given_graph
 from tests.helpers.members import check_examples
 from tests.helpers.warned import warned
 
-# Of so few points, and of labels with other weights.
+# Expected with so few points and with weights.
 pytestmark = [
     pytest.mark.filterwarnings("ignore::lapwing.exceptions.NoClassStructureWarning"),
     pytest.mark.filterwarnings("ignore::lapwing.exceptions.BalanceWarning"),
@@ -53,7 +53,7 @@ def has(*parameters: str) -> Callable[[Any], bool]:
 
 
 def weighs_labels_only(estimator: Any) -> bool:
-    """Of others unlabelled rows count by their weights, or by their number."""
+    """Return whether weights of unlabelled rows are ignored."""
     return not isinstance(estimator, S3VC | BalancedGraphClassifier)
 
 
@@ -88,7 +88,7 @@ def test_answers_agree_with_each_other(name: str) -> None:
     np.testing.assert_array_equal(model.labeled_, labeled_rows(y))
     assert model.transduction_.shape == (n,)
     assert model.score(X, y) > 0.5
-    # Virtual labels are the answer to the rows of the fit, where there are any.
+    # With virtual labels, these are the decision values of the training rows.
     f = getattr(model, "virtual_labels_", scores(model, X))
     if not is_classifier(model):
         np.testing.assert_allclose(model.transduction_, f[:, 0], atol=1e-9)
@@ -169,7 +169,7 @@ def test_order_of_points_does_not_matter(name: str) -> None:
         np.testing.assert_allclose(turned.virtual_labels_, f[order], atol=limit)
 
 
-# A partition counts rows in its volumes.
+# The volumes of a partition count rows.
 @every(lambda estimator: not isinstance(estimator, BalancedGraphClassifier))
 def test_repeated_row_equals_weight_two(name: str) -> None:
     X, y, _ = EXAMPLES[name].data()
@@ -252,7 +252,7 @@ def test_class_weights_equal_sample_weights(name: str) -> None:
 
 
 def rescaled(estimator: Any, factor: float) -> Any:
-    """With the losses times a factor, relative to the norms."""
+    """Multiply the losses by a factor, relative to the norms."""
     losses = ("C",) if isinstance(estimator, S3VC) else ("lam", "lams")
     norms = ("gamma_A", "gamma_I", "gamma_As", "gamma_Is")
     given = estimator.get_params(deep=False)
@@ -302,11 +302,11 @@ def test_float32_is_close_to_float64(name: str) -> None:
     check_answers(model, X32)
 
 
-# Lengths of the linear kernel are those of the features.
+# The linear kernel has the unit of the features.
 @every(lambda estimator: not is_linear(estimator))
 @pytest.mark.filterwarnings("ignore:L-BFGS was limited by rounding")
 def test_unit_of_features_does_not_matter(name: str) -> None:
-    """Squares of these leave float32; powers of 2 round nothing."""
+    """Squares of these units overflow or underflow float32; powers of 2 are exact."""
     X, y, _ = EXAMPLES[name].data()
     X = X.astype(np.float32)
     expected = EXAMPLES[name].fit(X, y)
@@ -344,7 +344,7 @@ def test_precomputed_kernel_equals_the_kernel(name: str) -> None:
         check_answers(given, form(new))
         assert given.n_features_in_ == len(X)
         assert given.X_fit_ is None
-    # Rows of weight zero leave the kernel and the graph as they leave the points.
+    # Rows of weight zero are removed from kernel and graph matrices, too.
     weights = np.ones(len(X))
     weights[np.flatnonzero(labeled_rows(y))[::3]] = 0
     fixed = clone(EXAMPLES[name].estimator).set_params(gamma=gamma, graph=graph)

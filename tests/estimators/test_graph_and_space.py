@@ -86,8 +86,7 @@ def test_bare_matrices_and_transformers_are_graphs() -> None:
     np.testing.assert_allclose(g, f, atol=1e-8)
 
 
-# name in SPACES -> a recipe, and parameters with which the estimator has the same functions
-# without it.
+# Recipes by their names in SPACES, with the parameters that give the same functions without them.
 SPACE_EXAMPLES: dict[str, tuple[Any, dict[str, Any]]] = {
     "Landmarks": (Landmarks(10**6), {"kernel": "rbf"}),
     "Linear": (Linear(), {"kernel": "linear"}),
@@ -114,7 +113,7 @@ def test_every_space_has_an_example() -> None:
 
 
 def ending(estimator: Any, tol: float) -> dict[str, Any]:
-    """The option of those that have one, and a short way to it."""
+    """Return the parameters of the stopping criterion, if there are any."""
     short = ONE_DESCENT if estimator is lapwing.S3VC else {}
     return {"tol": tol, **short} if "tol" in estimator().get_params() else {}
 
@@ -134,7 +133,7 @@ def test_a_space_of_the_same_functions_gives_the_same_answers(estimator: Any, na
 
 
 class Strange:
-    """A recipe that makes no space."""
+    """Recipe that returns no space."""
 
     def space(self, kernel: Any, X: Any, /) -> Any:
         return "nothing"

@@ -55,7 +55,7 @@ def test_a_callback_sees_the_kernel_of_this_fit_and_not_of_the_last() -> None:
 
 
 def test_iterations_without_callbacks_add_no_contexts() -> None:
-    """Scikit-learn's contexts keep each of those below them."""
+    """scikit-learn's contexts keep all their subcontexts."""
     progress = Progress(S3VC(), 1, None, None)
     with progress.stage("solve", None) as tick:
         assert not any(tick(lambda: {}) for _ in range(9))
@@ -105,7 +105,7 @@ def first_stop(
     unstable: Callable[[np.ndarray, np.ndarray], float],
     error: Callable[[np.ndarray], float],
 ) -> int:
-    """Algorithms 2 and 3 of the LapSVM paper, read off the list of all iterates."""
+    """Apply algorithms 2 and 3 of the LapSVM paper to the list of all iterates."""
     old, old_error = None, np.inf
     for t in range(every, len(iterates) + 1, every):
         f = iterates[t - 1]

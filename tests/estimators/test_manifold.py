@@ -1,4 +1,4 @@
-"""Manifold regularisation: stationarity and objectives by dense matrices, and other machines.
+"""Manifold regularisation: stationarity and objectives in dense matrices, and equivalent models.
 
 Optimality is checked by dense stationarity conditions, from the fitted attributes and the formulas
 of the papers (with their errata), never by the status of a solver. Properties of all estimators
@@ -74,14 +74,14 @@ def test_stationarity(name: str) -> None:
         u = np.zeros_like(f)
         u[at] = -w * loss_slope(loss, Y, score)
     else:
-        # At a kink any subgradient is allowed, so the residual of the equation must be one. Of all
-        # expansions of h the fitted one has u = gamma_A alpha + gamma_I L f.
+        # At a kink any subgradient is allowed; the fitted expansion of h has
+        # u = gamma_A alpha + gamma_I L f.
         alpha = getattr(estimator, "alpha_", None)
         if alpha is None:
             pytest.skip("the multipliers of a linear function are not kept")
         u = estimator.gamma_A * alpha + S @ f
         np.testing.assert_allclose(u[~at], 0, atol=1e-8)
-        # The slopes on either side of a score: one number, but for scores at a kink.
+        # Slopes left and right of each score, which differ at a kink only.
         left, right = (loss_slope(loss, Y, score + step) for step in (-1e-6, 1e-6))
         assert (left < right).any()
         slope = -u[at] / w
@@ -135,7 +135,8 @@ def test_an_isolated_unlabelled_point_changes_nothing(name: str) -> None:
 
 
 PRIMAL = partial(LinearSVC, C=1.0, dual=False, tol=1e-12, max_iter=10**5)
-# Ours without a graph, and theirs with C = 1 / (2 gamma_A) or alpha = gamma_A.
+# lapwing's estimator, fitted without a graph, and the equal model of scikit-learn, with
+# C = 1 / (2 gamma_A) or alpha = gamma_A.
 MACHINES: dict[str, tuple[Any, Any]] = {
     "SVC": (
         LapSVC(gamma=0.3, gamma_A=0.05, loss="hinge", fit_intercept=True),
@@ -146,7 +147,7 @@ MACHINES: dict[str, tuple[Any, Any]] = {
         SVC(C=0.5, gamma=0.3, tol=1e-9),
     ),
     "LinearSVC": (LapSVC("linear", gamma_A=0.5), PRIMAL(fit_intercept=False)),
-    # liblinear penalises its bias, as that of one more feature: the larger that, the less.
+    # liblinear penalises the bias, the less the larger intercept_scaling is.
     "LinearSVC, intercept": (
         LapSVC("linear", gamma_A=0.5, fit_intercept=True),
         PRIMAL(intercept_scaling=1e4),
@@ -208,7 +209,7 @@ def test_conflicting_labels_of_one_point_all_count() -> None:
     w[[i, j]] = 2
     averaged = LapRLSRegressor(gamma_A=1e-2).fit(X, mean, sample_weight=w)
     np.testing.assert_allclose(both.predict(X), averaged.predict(X), atol=1e-8)
-    # The spread about the mean is part of the objective, and of nothing else.
+    # The variance of the two labels only adds to the objective.
     np.testing.assert_allclose(both.objective_, averaged.objective_ + 2 * 1.5**2, rtol=1e-8)
 
 

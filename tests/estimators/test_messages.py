@@ -41,7 +41,7 @@ def test_columns_of_numbers_of_any_type(name: str) -> None:
 
 COLUMN = X[:, 0]
 TABLE = r".*TableEncoder\(\), \.\.\.\).*TfidfVectorizer"
-# Tables that contain texts, and where the message finds them.
+# Tables with texts, and their columns in the message.
 TEXTS: dict[str, tuple[Any, str]] = {
     "pandas": (pd.DataFrame({"a": COLUMN, "w": WORDS}), " in 'w', such as 'some words'"),
     "categories": (pd.DataFrame({"w": pd.Categorical(WORDS), "a": COLUMN}), " in 'w', such as"),

@@ -124,7 +124,7 @@ def test_accepts_numpy_numbers() -> None:
 
 @pytest.mark.parametrize("estimator", EVERY)
 def test_classes_have_no_attributes_of_other_families(estimator: Any) -> None:
-    """Parameters are attributes of objects only, and of those that have them."""
+    """Parameters are attributes of instances only."""
     known = {name for name in dir(estimator) if not name.startswith("_")}
     assert {name for name in known if not callable(getattr(estimator, name))} == set()
 
@@ -132,7 +132,7 @@ def test_classes_have_no_attributes_of_other_families(estimator: Any) -> None:
 @pytest.mark.parametrize("name", ["graph", "space"])
 @pytest.mark.parametrize("estimator", EVERY)
 def test_rejects_objects_that_are_no_graph_or_space(estimator: Any, name: str) -> None:
-    """TypeError, with the class that was meant if it was given instead of an object."""
+    """For a class instead of an instance, the message names the class."""
     if name not in estimator().get_params(deep=False):
         return
     X, y = data_of(estimator)

@@ -1,4 +1,4 @@
-"""Paths that choose parameters: as the grid by hand, from few factorisations."""
+"""Built-in parameter selection equals a grid search by refits, with few factorisations."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def plain(estimator: Any, params: Any) -> Any:
 
 
 def by_hand(estimator: Any, params: Any, X: Any, y: Any, w: Any) -> Any:
-    """Leave-one-out errors (2, l), squared and of classes, by as many fits as there are labels."""
+    """Compute leave-one-out errors (2, l), squared and of classes, by a fit for each label."""
     errors = []
     refits = left_out_solutions(plain(estimator, params), X, y, w)
     for (row, point, found), target in zip(refits, coded_targets(estimator, y), strict=True):
@@ -152,7 +152,7 @@ def by_hand(estimator: Any, params: Any, X: Any, y: Any, w: Any) -> Any:
 
 
 def likelihood_by_hand(estimator: Any, params: Any, X: Any, y: Any, w: Any) -> float:
-    """Restricted log likelihood of the targets, by contrasts and the matrix of the smoother."""
+    """Compute the restricted log likelihood by contrasts and the smoother matrix."""
     rows = labeled_rows(y)
     l, targets, weights = int(rows.sum()), y[rows], w[rows]
     smoother = np.empty((l, l))
@@ -249,7 +249,7 @@ def test_default_setting_stays_within_the_standard_error_of_the_best(
 @pytest.mark.parametrize(
     ("estimator", "grid", "n_settings"),
     [
-        # Without a graph all graphs are one.
+        # Settings without a graph are not repeated for every graph.
         (BOTH[0], {"gammas": [0.1, 0.2], "gamma_Is": [0.0, 1.0]}, 2 * (2 + 2 * 2)),
         (BOTH[1], {"gammas": [0.1, 0.2], "Cs": [1.0, 2.0], "graphs": SMALL["graphs"]}, 2**6),
         (BOTH[1], {"n_eigenvectors": ["auto", 36, 1000, 10]}, 2 * 2 * 2),  # at most n
@@ -399,7 +399,7 @@ def test_without_labels_to_hold_out_the_setting_nearest_to_the_defaults_is_chose
 
 @of_both
 def test_repeated_rows_are_one_point_with_both_labels(estimator: Any) -> None:
-    """A label that contradicts another one of the same point is left out alone."""
+    """Contradicting labels of one point are left out one at a time."""
     X, y, _ = labeled_clusters(2, n=40, n_labels=4)
     at = int(np.flatnonzero(y == 0)[0])
     more = np.vstack([X, X[[at]]]), np.append(y, 1)

@@ -1,4 +1,4 @@
-"""Standard deviations of numbers: those of the Gaussian process, by dense matrices."""
+"""Posterior standard deviations of regressions equal those of dense Gaussian processes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ CASES: dict[str, Any] = {
 
 
 def penalty(model: Any) -> Any:
-    """gamma_I L^p, dense."""
+    """Compute gamma_I L^p as a dense matrix."""
     laplacian = build_laplacian(model.graph or NORMAL, X, regression=True)
     return model.gamma_I * laplacian.apply(np.eye(len(X)))
 
@@ -42,7 +42,7 @@ def kernel_of(model: Any, points: Any, basis: Any = None) -> Any:
 
 
 def features(model: Any) -> tuple[Any, Any]:
-    """F with f = F v at X and the new points, and the norm of f, which is v'Nv."""
+    """Return F with f = F v at X and the new points, and N with |f|^2 = v'N v."""
     points = np.vstack([X, NEW])
     F = points
     if model.kernel != "linear":  # f = k(., basis) A v with A'k(basis, basis)A = I
@@ -59,14 +59,14 @@ def features(model: Any) -> tuple[Any, Any]:
 
 
 def dense(model: Any) -> tuple[Any, Any, Any]:
-    """Mean and deviation at the new points, covariance at the others, by that of all parameters."""
+    """Compute mean and deviation at the new points and covariance at X, from that of v."""
     F, norm = features(model)
     F, there = F[: len(X)], F[len(X) :]
     return process(model.gamma_A * norm + F.T @ penalty(model) @ F, F, there, W)
 
 
 def process(prior: Any, F: Any, there: Any, weights: Any) -> tuple[Any, Any, Any]:
-    """The same of parameters with a prior precision, by the values F at all points of the fit."""
+    """Compute these for coefficients with a prior precision and the design F of the fit."""
     known = np.flatnonzero(~np.isnan(Y))
     L, w, y = F[known], weights[known], Y[known]
     covariance = np.linalg.inv(prior + L.T @ (w[:, None] * L))
@@ -98,7 +98,7 @@ EMBEDDED_CASES: dict[str, Any] = {
 
 
 def dense_embedded(model: Any) -> tuple[Any, Any, Any]:
-    """The same by the covariance of the coefficients of f, its bias and those of g."""
+    """Compute these from the joint covariance of the coefficients of f and g."""
     n = len(X)
     F, norm = features(model)
     laplacian = build_laplacian(model.graph, X, regression=True)
@@ -142,7 +142,7 @@ def test_deviations_and_covariances_are_those_of_all_parameters(name: str) -> No
 
 
 class Explicit(Kernel):
-    """A kernel matrix of numbered points."""
+    """Kernel given by its matrix on numbered points."""
 
     def __init__(self, matrix: Any) -> None:
         self.matrix = matrix

@@ -1,4 +1,4 @@
-"""Problems that are prepared once and solved many times equal new fits."""
+"""Problems that are prepared once and solved several times, compared with new fits."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def check_same(solution: Any, X: Any, model: Any) -> None:
 @pytest.mark.parametrize("name", [name for name in EXAMPLES if name.endswith(("VC", "Classifier"))])
 @pytest.mark.parametrize("numbers", [(3, 2), (2, 3)])
 def test_relabels_to_other_numbers_of_classes(name: str, numbers: tuple[int, int]) -> None:
-    """Of three classes one may lose its only labels, and two may become three."""
+    """From three classes to two, and from two to three."""
     estimator = EXAMPLES[name].estimator
     X, y, _, _ = data_for(estimator)
     before, after = (np.where(y < n_classes, y, -1) for n_classes in numbers)
@@ -104,7 +104,7 @@ def test_relabels_to_other_numbers_of_classes(name: str, numbers: tuple[int, int
 
 @pytest.mark.parametrize("name", ["LapSVC", "LapRLSRegressor", "LapERLSClassifier", "LapESVR"])
 def test_labels_of_weight_zero_are_removed(name: str) -> None:
-    """In a fit its row is left out; the points of a prepared problem stay."""
+    """A fit leaves their rows out; a prepared problem keeps its points."""
     estimator = EXAMPLES[name].estimator
     X, y, other, weights = data_for(estimator)
     weights[10:12] = 0
@@ -118,7 +118,7 @@ def test_labels_of_weight_zero_are_removed(name: str) -> None:
 # --- shared computations --------------------------------------------------------------------------
 
 
-# What must not be computed again.
+# Functions that a solve must not call.
 PREPARED: list[tuple[Any, str]] = [
     *((KNNGraph, "affinity"), (AnchorGraph, "weigh"), (Landmarks, "select")),
     *((Kernel, "gram"), (Kernel, "cross_blocks"), (embedded, "smallest_eigenpairs")),
@@ -183,7 +183,7 @@ def test_pairs_share_their_factorisations(monkeypatch: pytest.MonkeyPatch) -> No
 def test_landmarks_keep_their_factorisation(
     estimator: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Coordinates are computed when they are applied; their factorisation is not done again."""
+    """Coordinates are computed again, but not their factorisation."""
     monkeypatch.setattr("lapwing.spaces.mapped._CACHED_BYTES", 0)
     model = estimator(space=Landmarks(30))
     X, y, _, _ = data_for(model)
@@ -312,7 +312,7 @@ def test_relabeling_rejects_labels_of_rows_left_out() -> None:
 
 UNNORMALIZED = KNNGraph(5, normalized=False, power=1)
 REFITS: dict[str, Any] = {name: example.estimator for name, example in EXAMPLES.items()}
-# Of embedded regression, where more than labels is different.
+# More variants of embedded regression.
 REFITS |= {
     "embedded, linear": LapERLSClassifier("linear", lam=10.0, mu=1.0),
     "embedded, bias": LapERLSClassifier(fit_intercept=True),
@@ -332,7 +332,7 @@ REFITS |= {
 }
 every_refit = pytest.mark.parametrize("name", REFITS)
 APART = 1e-7
-# S3VC ends in one of several minima, and a duality gap of tol leaves some digits of the values.
+# A duality gap of tol determines some digits of the values only.
 LOOSE = {"LapSVC, hinge": 1e-4, "LapSVR": 1e-4, "LapESVR": 1e-4, "LapESVC": 1e-4}
 
 
@@ -372,12 +372,12 @@ def test_left_out_values_equal_fits_without_the_label(name: str) -> None:
 
 
 def check_left_out(refits: Any, rtol: float, step: int = 1) -> None:
-    """Left-out values are those of solutions without the label: all, or every step-th one."""
+    """Compare left-out values with solutions without the label, for every step-th label."""
     prepared, estimator = refits.prepared, refits.estimator
     rows = np.flatnonzero(removable(prepared, estimator._regression))
     some = rows[step // 2 :: step]
     assert len(some)
-    # Estimators that fit again for each label do so for these only.
+    # Estimators that fit again for each label leave only these out.
     again = estimator._fits_again and step > 1
     found = refits.left_out_of(some) if again else refits.left_out()
     assert found.shape == prepared.problem.targets.shape
@@ -416,7 +416,7 @@ def test_does_not_leave_out_the_only_label_of_a_class() -> None:
 
 
 class Generic(LapRLSClassifier):
-    """Keeps nothing between fits."""
+    """Estimator with the default refits."""
 
     def _refits(self, prepared: Any) -> Refits:
         return Refits(self, prepared)
@@ -426,7 +426,7 @@ class Generic(LapRLSClassifier):
 def test_low_density_refits_share_threads(
     random_state: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A generator is drawn from in the order of the labels: its fits stay in one thread."""
+    """With a shared generator, fits stay in one thread, in the order of the labels."""
     X, y = np.random.default_rng(0).standard_normal((40, 2)), np.full(40, -1)
     y[:6] = np.arange(6) % 2
     estimator = S3VC("linear", random_state=random_state)
@@ -452,7 +452,7 @@ def test_low_density_refits_share_threads(
 
 @pytest.mark.parametrize("cls", [LapERLSClassifier, LapERLSRegressor])
 def test_refits_limit_weights_like_the_fit(cls: Any) -> None:
-    """At 1e8 times the larger of C and mu, whatever the other weights are."""
+    """Weights are limited to 1e8 times the larger of C and mu."""
     estimator = cls(C=1e-6, mu=1e-6, lam=1.0)
     X, y, _, _ = data_for(estimator)
     weights = 10.0 ** np.random.default_rng(5).uniform(-6, 6, len(y))

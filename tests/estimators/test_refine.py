@@ -1,4 +1,4 @@
-"""refine='cut' of the classifiers: transduction_ is the refined answer, and predict follows it."""
+"""Refinement of classifiers by refine='cut': transduction_ and predict."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def clusters(n_classes: int = 3, seed: int = 0, distance: float = 2.0) -> Data:
 
 @cache
 def plain_and_refined(name: str, n_classes: int) -> tuple[Any, Any]:
-    """Fits that tests share and leave as they are."""
+    """Return fits that are shared between tests, which must not change them."""
     X, y, _ = clusters(n_classes, seed=1)
     plain = clone(ESTIMATORS[name]).set_params(class_prior=SIZES[:n_classes]).fit(X, y)
     return plain, clone(plain).set_params(refine="cut").fit(X, y)
@@ -76,7 +76,7 @@ def test_the_cut_falls_at_the_volumes_of_the_prior(name: str, n_classes: int) ->
 
 
 def digits(seed: int, n: int) -> Data:
-    """Some of the digits below five, one of each labelled."""
+    """Return some digits below five, with one label of each."""
     X, truth = load_digits(return_X_y=True)
     rows = np.random.default_rng(seed + 3).permutation(len(X))[:n]
     X, truth = X[rows][truth[rows] < 5], truth[rows][truth[rows] < 5]

@@ -1,4 +1,4 @@
-"""What all regressors share: intercepts, intervals, and several targets at once."""
+"""Regressors: intercepts, prediction intervals, several targets."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ WITH_INTERVALS = [
 
 @pytest.mark.parametrize("model", WITH_INTERVALS)
 def test_intervals_are_order_statistics_of_errors_without_a_target(model: Any) -> None:
-    """By a fit for each target."""
+    """Compared with a fit for each left-out target."""
     X, y, _ = labeled_curve(n=40, n_labels=10)
     known = np.flatnonzero(~np.isnan(y))
     new = X[:7] + 0.05
@@ -276,8 +276,9 @@ def test_rejects_single_target_methods_for_several_targets() -> None:
         lambda: model.suggest(2),
         lambda: model.add_labels([30], [1.0]),
         lambda: to_onnx(model),
+        lambda: rows_to_label(X, k=2, model=model),
     ):
-        with pytest.raises(ValueError, match=r"single target, and this .* 3\. Use model\.estim"):
+        with pytest.raises(ValueError, match=r"single target.* 3\. Use model\.estimators_\[j\]"):
             ask()
     assert len(model.estimators_[1].suggest(2)) == 2
     data = (X[:5], TRUTH[:5, 0])
@@ -306,13 +307,6 @@ ONE_VALUE = np.where(np.arange(40)[:, None] < [40, 1], Y[:, :2], np.nan)
 def test_errors_name_the_target(model: Any, given: Any, told: str) -> None:
     with pytest.raises(ValueError, match=told):
         clone(model).fit(X, given)
-
-
-def test_rows_to_measure_next_are_of_one_target() -> None:
-    model = LapRLSRegressor().fit(X, Y)
-    with pytest.raises(ValueError, match=r"rows_to_label is for a single target.*estimators_\[j\]"):
-        rows_to_label(X, k=2, model=model)
-    assert len(rows_to_label(X, k=3, model=model.estimators_[1])) == 3
 
 
 def test_scores_leave_out_targets_without_a_row() -> None:

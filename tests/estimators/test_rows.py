@@ -1,4 +1,4 @@
-"""Fits to points on disk: the same answers as in memory, in blocks, in so many passes."""
+"""Fits to points on disk: equal to those in memory, in blocks, with few passes."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_columns_of_parquet_are_feature_names(tmp_path: Path) -> None:
         model.predict(pl.DataFrame(X, schema=list("abcdef")))
 
 
-# Passes over the points of a fit and rows that are taken one by one; of a prediction one pass.
+# Largest number of passes of a fit; a prediction takes one pass.
 PASSES = {
     "LapERLS": 16,  # two for each of five slabs
     "LapERLS, linear": 16,
@@ -124,7 +124,7 @@ def test_points_are_never_read_whole_and_in_so_many_passes(
 
 
 def _changing(rows: Any, after: int, change: Any) -> Any:
-    """The same rows; the file changes when so many passes were begun."""
+    """Return the rows of a file that changes after some passes."""
 
     class Changing(CountedRows):
         def blocks(self, n_rows: int) -> Any:
@@ -185,7 +185,7 @@ def test_estimator_without_blocks_reads_small_files(
 @pytest.mark.parametrize("source", SOURCES)
 @pytest.mark.parametrize("model", [EigenfunctionClassifier(n_bins=20), LapSVC()], ids=str)
 def test_every_source_gives_the_same_fit(model: Any, source: str, tmp_path: Path) -> None:
-    """The first reads blocks, the other all points into memory."""
+    """For an estimator that reads blocks, and one that reads all points into memory."""
     X, y = _points(np.float32)
     X, y = X[:90], y[:90]
     given = SOURCES[source](X, tmp_path)

@@ -41,8 +41,8 @@ every_method = pytest.mark.parametrize("method", METHODS)
 
 
 def clusters(n_classes: int = 2, n: int = 54, n_labels: int = 4, seed: int = 0) -> Data:
-    """Clusters, one a class, more of them in the first; n_labels labels of each and two more of
-    the first, so that the mean label is not 0."""
+    """Make a cluster for each class; the first is larger and has two more labels, so that the mean
+    label is not 0."""
     rng = np.random.default_rng(seed)
     truth = np.concatenate([np.arange(n_classes), rng.integers(-1, n_classes, n - n_classes)])
     truth = np.maximum(truth, 0)
@@ -157,7 +157,7 @@ def test_every_unlabelled_loss_has_a_formula() -> None:
 
 
 class Written(NamedTuple):
-    """J on columns (n, c) with their squared norms (c,)."""
+    """Documented objective, a function of columns (n, c) and their squared norms (c,)."""
 
     estimator: S3VC
     y: np.ndarray
@@ -192,7 +192,7 @@ OBJECTIVES = [
 
 @pytest.mark.parametrize(
     ("n_classes", "options"),
-    # Columns of several classes are as many problems of two.
+    # Several classes are as many problems of two classes.
     [
         *((2, options) for options in OBJECTIVES),
         (3, OBJECTIVES[0]),
@@ -214,7 +214,7 @@ def test_objective_is_the_documented_one(n_classes: int, options: dict[str, Any]
 
 
 def squared_norms(fitted: S3VC, X: np.ndarray) -> np.ndarray:
-    """Of h, the intrinsic norm included."""
+    """Compute the squared norms of h, with the intrinsic norm."""
     if hasattr(fitted, "coef_"):
         return np.asarray((fitted.coef_**2).sum(axis=1))
     K = rbf_kernel(fitted.X_fit_, gamma=fitted.kernel_.gamma)
@@ -226,7 +226,7 @@ def squared_norms(fitted: S3VC, X: np.ndarray) -> np.ndarray:
     return np.asarray(norms)
 
 
-# Without an effect of the unlabelled points: which rows have a label and weight, and parameters.
+# (classes, rows with a label or weight, parameters) for which unlabelled points have no effect.
 SUPERVISED: list[tuple[int, str, dict[str, Any]]] = [
     (2, "free", {"C_star": 0, "balance": None}),
     (2, "free", {"kernel": "linear", "C": 0.5, "C_star": 0, "balance": None}),
@@ -326,7 +326,7 @@ def test_scores_of_pairs_are_mean_votes() -> None:
 @pytest.mark.parametrize("kernel", ["rbf", "linear"])
 @pytest.mark.parametrize("C", [1.0, 1e4])
 def test_float32_converges_to_the_same_tolerance(C: float, kernel: str) -> None:
-    """The penalties of the last descent multiply rounding, which ended it at 1e-2."""
+    """Although the penalties of the last descent multiply rounding errors."""
     X, y = gap_points()
     rng = np.random.default_rng(0)
     single = (X + 2 * rng.standard_normal(X.shape)).astype(np.float32)
@@ -456,7 +456,7 @@ def test_warns_if_the_supervised_solution_is_better_and_returned(
     usual = s3vm.METHODS["gradient"]
 
     def mirrored(objective: Any, *given: Any) -> Any:
-        """To the basin of the wrong labels, which the unlabelled points hold."""
+        """Return a solution near the minimum of the opposite labels."""
         found = usual.solve(objective, *given)
         return replace(found, state=Function(-found.state.coef, found.state.intercept))
 
@@ -511,7 +511,7 @@ def test_labels_alone_need_one_round() -> None:
 @pytest.mark.filterwarnings("ignore::lapwing.exceptions.SingleClassWarning")
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 def test_warns_about_unreachable_margins(kernel: str) -> None:
-    """Tiny features, or a tiny C: the norm holds all decision values at their mean."""
+    """For tiny features, or a tiny C."""
     X, y, truth = clusters()
     points, C = {"linear": (X * 1e-3, 100.0), "rbf": (X, 1e-3)}[kernel]
     told = (
@@ -541,7 +541,7 @@ def iris(hidden: slice) -> tuple[Any, Any, Any]:
 @pytest.mark.filterwarnings("ignore::lapwing.exceptions.SingleClassWarning")
 @pytest.mark.parametrize("hidden", [slice(0, 45), slice(60, 61)])
 def test_few_unlabelled_rows_have_no_balance(hidden: slice) -> None:
-    """One unlabelled row has one class, whatever shares the 149 labels have."""
+    """A single row cannot have the class shares of the 149 labels."""
     X, y, truth = iris(hidden)
     answers = S3VC(**ONE_DESCENT).fit(X, y).transduction_
     assert (answers[hidden] == truth[hidden]).mean() >= 0.9
@@ -550,7 +550,7 @@ def test_few_unlabelled_rows_have_no_balance(hidden: slice) -> None:
 @pytest.mark.filterwarnings("ignore::lapwing.exceptions.BalanceWarning")
 @pytest.mark.parametrize("others", [5, 10])
 def test_unlabelled_rows_override_the_shares_of_labels(others: int) -> None:
-    """45 setosas and a few others without a label, 5 setosas and many others with one."""
+    """Most setosas are unlabelled, and most others are labelled."""
     X, y, truth = iris(slice(0, 45))
     hidden = np.r_[0:45, 50 : 50 + others, 100 : 100 + others]
     y[hidden] = -1
@@ -596,7 +596,7 @@ def test_balance_warning_names_the_column() -> None:
     rest = r"in \d of 3 columns\. Class 0 has 33 % of the labels, but about"
     with pytest.warns(BalanceWarning, match=rest):
         S3VC(multi_class="ovr").fit(X, y)
-    # The last of more columns than classes.
+    # There are more columns than classes, and the last one contradicts.
     X, y, _ = uneven(0.9)
     drawn = np.random.default_rng(0).standard_normal((40, 2))
     X = np.vstack([X, *(drawn + np.array([60.0 * k, 30.0]) for k in range(2))])
@@ -607,7 +607,7 @@ def test_balance_warning_names_the_column() -> None:
 
 
 def uneven(share: float, *, third: bool = False) -> tuple[Any, Any, Any]:
-    """Two clusters that touch, of uneven size, and perhaps a small third; ten labels of each."""
+    """Make two touching clusters of uneven size and an optional third, with ten labels each."""
     rng = np.random.default_rng(3)
     truth = (rng.uniform(size=300) > share).astype(int)
     truth[:40] = np.arange(40) % 2

@@ -1,4 +1,4 @@
-"""Marking rows without a label, as a user meets it: estimators, containers, meta-estimators."""
+"""Markers of unlabelled rows: estimators, containers, meta-estimators."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_every_classifier_finds_the_markers(estimator: Any) -> None:
     expected = clone(estimator).fit(X, Y)
     assert expected.unlabeled_ == (-1,)
     assert expected.labeled_.tolist() == KNOWN.tolist()
-    # All classifiers read y by the same code: one tries every form, the others two.
+    # As all classifiers read y by the same code, only one is tested with all forms.
     for y, found in FORMS if isinstance(estimator, LapSVC) else FORMS[1::3]:
         model = clone(estimator).fit(X, y)
         assert model.unlabeled_ == found
@@ -110,7 +110,7 @@ def test_signs_are_classes() -> None:
     estimator.fit(X, np.where(KNOWN, signs, np.nan))
     assert estimator.classes_.tolist() == [-1, 1]
     assert estimator.unlabeled_ == (None,)
-    # -1 is a label to score on too, and no row is left out.
+    # -1 is a label in score as well.
     assert estimator.score(X[TRUTH == 0], signs[TRUTH == 0]) > 0.9
 
 
@@ -255,7 +255,7 @@ def test_warns_if_calibration_counts_the_marker(ensemble: bool) -> None:
 
 
 def test_one_vs_rest_warning_advises_the_whole_fit() -> None:
-    """Of one class against the rest, no class may be dropped: only the whole fit helps."""
+    """One-vs-rest problems have too few classes to drop one."""
     few = np.array(Y)
     few[np.flatnonzero(few != -1)[3:]] = -1
     caught = warned(lambda: OneVsRestClassifier(LapRLSClassifier()).fit(X, few), *ABOUT_Y)

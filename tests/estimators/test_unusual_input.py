@@ -1,4 +1,4 @@
-"""Inputs that are unusual and must work."""
+"""Unusual inputs that are supported."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_a_single_target_gives_finite_answers(regressor: Any) -> None:
 
 
 def halves(X: Any) -> Any:
-    """The points with every entry in two halves."""
+    """Store every entry as two halves."""
     n, d = X.shape
     columns = np.tile(np.repeat(np.arange(d), 2), n)
     return sp.csr_array((np.repeat(X.ravel() / 2, 2), columns, 2 * d * np.arange(n + 1)), X.shape)

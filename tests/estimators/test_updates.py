@@ -74,20 +74,20 @@ def updatable(estimator: Any) -> Any:
 
 
 def clusters() -> tuple[Any, Any, Any]:
-    """60 points in three clusters, nine of them labelled."""
+    """Return 60 points in three clusters, nine of them labelled."""
     X, _, truth = labeled_clusters(3, n_labels=3)
     return X[:60], first_labels(truth[:60], 3), truth[:60]
 
 
 def plain(model: Any) -> Any:
-    """A new estimator of a fit: of a path one with the setting that it chose."""
+    """Make an estimator like that of a fit, with the chosen setting of a path."""
     return (
         model._estimator(**model.best_params_) if hasattr(model, "best_params_") else clone(model)
     )
 
 
 def check_same(found: Any, expected: Any, atol: float) -> None:
-    """Every fitted attribute and the answers."""
+    """Compare all fitted attributes."""
     names = {name for name in vars(expected) if is_fitted_name(name)}
     assert {name for name in vars(found) if is_fitted_name(name)} - {*CHOSEN} == names
     made_of_points = {"kernel_", "affinity_", "neighbors_"}
@@ -104,7 +104,7 @@ def check_same(found: Any, expected: Any, atol: float) -> None:
             assert np.asarray(value).dtype == np.asarray(other).dtype
 
 
-# With the weights and labels of this test the partition warns of missing class structure.
+# Expected with these weights and labels.
 @pytest.mark.filterwarnings("ignore::lapwing.exceptions.NoClassStructureWarning")
 @every_example
 def test_added_labels_equal_a_fit_to_all_labels(name: str) -> None:
@@ -129,7 +129,7 @@ def test_added_labels_equal_a_fit_to_all_labels(name: str) -> None:
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
 class AnySequence(RuleBasedStateMachine):
-    """Labels given, changed and removed in any order: always the fit to the present labels."""
+    """Give, change and remove labels in any order, and compare with a new fit."""
 
     @initialize(name=st.sampled_from(["LapSVC", "LapRLSClassifier", "LapERLSClassifier"]))
     def begin(self, name: str) -> None:
@@ -311,7 +311,7 @@ def prior_of(X: Any, k: int = 40) -> Any:
 
 
 def by_inversion(Z: Any, observed: list[int], k: int, unsure: Any, counts: Any) -> list[int]:
-    """The same greedy choice with covariance matrices (n, n) written out."""
+    """Choose the rows greedily with explicit covariance matrices (n, n)."""
     chosen: list[int] = []
     for _ in range(k):
         seen = [*observed, *chosen]
@@ -403,7 +403,7 @@ def test_rejects_invalid_numbers_of_suggestions_and_fits_without_graph() -> None
 
 
 def test_suggestions_reduce_posterior_variances() -> None:
-    """By inversion, each choice anew."""
+    """Compared with explicit inverses for every choice."""
     rng = np.random.default_rng(0)
     root = rng.normal(size=(30, 6))
     C, counts, points = root @ root.T, rng.integers(1, 4, 30).astype(float), np.arange(3, 28)
@@ -443,7 +443,7 @@ def test_regressions_suggest_by_posterior_variances(
 
 
 def test_warns_if_all_candidates_are_equal() -> None:
-    """To a kernel without width all points are one."""
+    """With a huge kernel width all points are equal."""
     X = np.random.default_rng(0).normal(size=(30, 3))
     y = np.where(np.arange(30) < 5, X[:, 0], np.nan)
     with warnings.catch_warnings():

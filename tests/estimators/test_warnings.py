@@ -113,7 +113,7 @@ def test_warns_if_only_the_function_is_constant() -> None:
 @pytest.mark.parametrize("size", [1e-2, 1e2])
 @pytest.mark.parametrize("cls", [LapSVC, LapRLSClassifier])
 def test_does_not_warn_about_small_values_that_separate_classes(cls: Any, size: float) -> None:
-    """Warnings are errors here."""
+    """In tests, warnings are errors."""
     X, y, _ = data_for(cls)
     cls(gamma_A=size, gamma_I=size).fit(X, y)
 
@@ -130,7 +130,7 @@ def test_rejects_parameters_of_a_missing_graph_or_space() -> None:
 
 
 COLUMNS = r"its 3 columns on its own for 72 points and .* Use LapERLSClassifier, which solves all"
-# How the message about the time of a fit begins and ends.
+# Estimators with the warning about the time of their fits.
 SLOW: list[tuple[Any, str]] = [
     (LapSVC(solver="pcg"), r"LapSVC .*LapERLSClassifier, .*stopping='stability'"),
     (LapRLSRegressor(solver="pcg"), r"LapRLSRegressor .*LapERLSRegressor.*stopping="),

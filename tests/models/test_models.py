@@ -1,7 +1,7 @@
-"""Models on disk: exact, the same bytes for the same model, and nothing of a stranger's file runs.
+"""Model files: exact and reproducible, and loaded without running code of the file.
 
-The attacks are written into otherwise sound archives with right checksums, so that they reach the
-check that has to stop them.
+Attacks are written into valid archives with correct checksums, so that they reach the check that
+must stop them.
 """
 
 from __future__ import annotations
@@ -150,13 +150,13 @@ def answers(model: Any, points: Any) -> list[np.ndarray]:
 
 
 def same(a: Any, b: Any) -> bool:
-    """Equal to the last bit and of one type."""
+    """Return whether arrays are equal, with their types."""
     return a.dtype == b.dtype and a.shape == b.shape and a.tolist() == b.tolist()
 
 
 @cache
 def sound() -> bytes:
-    """The file of a small model."""
+    """Return the file of a small model."""
     return saved(Model(make_pipeline(StandardScaler(), LapSVC()).fit(X, Y), {"method": "lapsvc"}))
 
 
@@ -165,7 +165,7 @@ def saved(model: Model) -> bytes:
 
 
 def rewritten(change: Callable[[dict[str, bytes]], object], how: int = zipfile.ZIP_STORED) -> bytes:
-    """The small model's file with its members changed and their checksums right."""
+    """Change the members of the small model's file, with correct checksums."""
     with zipfile.ZipFile(io.BytesIO(sound())) as archive:
         members = {name: archive.read(name) for name in archive.namelist()}
     change(members)
@@ -177,7 +177,7 @@ def rewritten(change: Callable[[dict[str, bytes]], object], how: int = zipfile.Z
 
 
 def edited(member: str, change: Callable[[Any], object]) -> bytes:
-    """The small model's file with one of its JSON members edited."""
+    """Edit a JSON member of the small model's file."""
 
     def edit(members: dict[str, bytes]) -> None:
         value = json.loads(members[member])
@@ -198,7 +198,7 @@ def header(**changes: Any) -> bytes:
 
 
 def members(change: Callable[[str, bytes], bytes]) -> bytes:
-    """The small model's file with each of its members changed."""
+    """Change every member of the small model's file."""
 
     def edit(known: dict[str, bytes]) -> None:
         known |= {name: change(name, content) for name, content in known.items()}
@@ -211,7 +211,7 @@ def with_member(name: str, content: bytes) -> bytes:
 
 
 def refusal(folder: Path, content: bytes) -> str:
-    """The message with which a file is refused, one line."""
+    """Return the message with which a file is refused, in one line."""
     path = folder / "given.lapwing"
     path.write_bytes(content)
     with pytest.raises(ModelFileError) as caught:
@@ -230,7 +230,7 @@ def test_round_trip_is_exact_and_bytes_are_the_same(name: str, tmp_path: Path) -
     save_model(Model(model, {"seed": 0}), path)
     content = path.read_bytes()
     loaded = load_model(path).pipeline
-    # The loaded model is equal, at other addresses in memory.
+    # The loaded model is equal, although at other addresses in memory.
     assert saved(Model(loaded, {"seed": 0})) == content
     with zipfile.ZipFile(path) as archive:
         assert len(archive.namelist()) == len(set(archive.namelist()))
@@ -465,7 +465,7 @@ def test_rejects_missing_files_and_folders(tmp_path: Path) -> None:
 
 
 def misled(name: str, content: bytes) -> bytes:
-    """Indices that lead out of a sparse matrix, which compiled code would follow."""
+    """Set an index of a sparse matrix out of range, which compiled code does not check."""
     if not name.endswith(".npz"):
         return content
     with np.load(io.BytesIO(content)) as archive:
@@ -475,7 +475,7 @@ def misled(name: str, content: bytes) -> bytes:
 
 
 def grown(name: str, content: bytes) -> bytes:
-    """An array that claims to be huge."""
+    """Declare a huge shape of an array."""
     return content.replace(b"(40, 3), }    ", b"(40, 3000000)}") if "npy" in name else content
 
 
@@ -528,7 +528,7 @@ def test_invalid_model_files(message: str, content: Callable[[], bytes], tmp_pat
 
 
 class Attack:
-    """Writes a file when it is unpickled."""
+    """Object that writes a file when it is unpickled."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -576,7 +576,7 @@ PARTIAL = {"func": node("FunctionNode", "os.system"), "args": TOUCH}
 PARTIAL |= {"kwds": mapping(), "namespace": mapping()}
 METHOD = {"func": "fit", "obj": node("ObjectNode", SCALER)}
 TREE = {"content": mapping(), "__reduce__": {"args": arguments()}}
-# The module does not exist but for the test that makes it: importing it would leave a trace.
+# The module `trap` exists in the test only; importing it would leave a file.
 ATTACKS: dict[str, dict[str, Any]] = {
     "function": node("FunctionNode", "os.system"),
     "type": node("TypeNode", "trap.Trap"),
@@ -704,7 +704,7 @@ def test_two_files_of_one_name_are_refused(tmp_path: Path) -> None:
 
 
 def load_or_refuse(content: bytes) -> Any:
-    """The pipeline, or None for a refusal in one line; anything else fails."""
+    """Return the pipeline, or None if the file is refused in one line."""
     try:
         model, _ = lapwing.models.files._decode(skops.io, io.BytesIO(content), "it")
     except ModelFileError as error:
@@ -736,7 +736,7 @@ def test_mutated_bytes_are_refused_or_change_nothing(content: bytes) -> None:
 
 
 def places(tree: Any) -> list[tuple[Any, Any]]:
-    """Every container of a tree with every key."""
+    """Return all containers of a tree with their keys."""
     found, pending = [], [tree]
     while pending:
         part = pending.pop()
@@ -763,7 +763,7 @@ VALUES = st.one_of(
 @settings(max_examples=150)
 @given(st.data())
 def test_mutated_trees_are_refused_or_loaded(data: st.DataObject) -> None:
-    """Right checksums, wrong contents: what loads may be another model, but never another error."""
+    """Wrong contents with correct checksums may load as another model, but raise no other error."""
 
     def mutate(schema: Any) -> None:
         for _ in range(data.draw(st.integers(1, 2))):

@@ -1,4 +1,4 @@
-"""ONNX export: predictions of onnxruntime against those of the estimators."""
+"""ONNX export: predictions of onnxruntime equal those of the estimators."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ from lapwing.onnx_export.export import TRANSLATED_KERNELS
 
 RNG = np.random.default_rng(1)
 N = 60
-# Far from the origin and on other scales, where a careless distance loses its digits.
+# Far from the origin and on several scales, where distances could lose precision.
 X = RNG.normal(size=(N, 4)) * [3, 1, 0.5, 2] + [100, 0, -20, 1]
 NEW = RNG.normal(size=(31, 4)) * [3, 1, 0.5, 2] + [100, 0, -20, 1]
 CENTERED = X - X.mean(axis=0)
@@ -81,7 +81,7 @@ def frame(points: Any = X, colors: Any = COLORS) -> pd.DataFrame:
 
 
 def run(model: Any, points: Any, input_type: Any = "double") -> dict[str, Any]:
-    """What onnxruntime gives, by the names of the outputs."""
+    """Run a model in onnxruntime, and return its outputs by name."""
     session = onnxruntime.InferenceSession(
         to_onnx(model, input_type=input_type).SerializeToString(),
         providers=["CPUExecutionProvider"],
@@ -135,7 +135,7 @@ def mixed(numbers: Any, texts: Any, remainder: str = "drop") -> ColumnTransforme
 
 
 def weak(kernel: str, **options: Any) -> LapSVC:
-    """An estimator with a weak graph; tanh is no kernel unless it is nearly linear."""
+    """Make an estimator with a weak graph; a nearly linear sigmoid kernel is definite."""
     usual = {"gamma": 1e-3, "coef0": 0.0} if kernel == "sigmoid" else {}
     return LapSVC(kernel, **{"gamma_I": 0.01, **usual, **options})
 
@@ -147,7 +147,7 @@ LABELS: dict[str, Any] = {"two classes": Y, "three classes": THREE}
 
 
 def kernel_cases() -> Iterator[Case]:
-    """Every kernel, for points of all magnitudes and types."""
+    """Make cases of all kernels, for points of several magnitudes and types."""
     for kernel in TRANSLATED_KERNELS:
         for name, y in LABELS.items():
             yield f"{kernel}, {name}", weak(kernel, graph=None), Z, y, NEW_Z
@@ -181,7 +181,7 @@ MODELS: list[Any] = [
     # Meta-estimators export the chosen estimator.
     FewLabelClassifier([Candidate("scaled", SCALED, "classes are connected sheets")]),
     GridSearchCV(SCALED, {"lapsvc__gamma_I": [0.1, 1.0]}, cv=LabeledStratifiedKFold(3)),
-    # Votes of pairs, and scores of classes, are made of the same columns whatever the space.
+    # Pairs of classes, and one against the rest.
     *(
         S3VC(*names, C=5, tol=1e-3, multi_class=way)
         for names in ([], ["linear"])
@@ -358,7 +358,7 @@ WORDS = np.where(X[:, 1] > 0, "sea ship", "moon star").astype(object)
 TEXTS_WITH_GAPS = np.where(np.isnan(GAPS), np.nan, WORDS[:, None])
 NAMED = frame().rename(columns={"color": "label"})
 
-# Models, and the messages by which their export is refused.
+# Models without ONNX form, and the messages.
 FORMLESS = [
     (LapSVC(product, gamma_I=0), X, "A kernel that is a Python function cannot be exported"),
     (S3VC("precomputed", C=5.0), CENTERED @ CENTERED.T, "kernel='precomputed' cannot be exported"),
