@@ -1,7 +1,8 @@
-"""Leave-one-out and reproducibility, against plain fits."""
+"""Leave-one-out, left-out rounds, reproducibility and contradiction, against plain fits."""
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -20,8 +21,17 @@ from lapwing import (
     LapRLSRegressor,
     LapSVC,
 )
-from lapwing.model_selection import leave_one_out, reproducibility, trials
-from lapwing.model_selection.trials import LeaveOneOut, start
+from lapwing.exceptions import LapwingWarning
+from lapwing.model_selection import Candidate, leave_one_out, reproducibility, trials
+from lapwing.model_selection.candidates import CLUSTERS, LABELS_ALONE
+from lapwing.model_selection.trials import (
+    LeaveOneOut,
+    contradiction,
+    leave_out_rounds,
+    make_rounds,
+    start,
+    start_supervised,
+)
 from tests.estimators.test_prepare import data_for
 from tests.helpers.data import labeled_clusters, labeled_curve
 from tests.helpers.estimators import EXAMPLES
@@ -125,6 +135,59 @@ def test_a_class_prior_shifts_the_left_out_values_as_the_fit() -> None:
     )
 
 
+# --- left-out rounds ------------------------------------------------------------------------------
+
+ROUND_FITS = {
+    "LapSVC": LapSVC(),
+    "prior": LapSVC(class_prior="uniform"),
+    "LapERLS": LapERLSClassifier(),
+    "S3VC": S3VC(balance=None, **ONE_DESCENT),
+}
+
+
+def test_a_round_has_a_label_of_every_class_that_can_spare_one() -> None:
+    codes = np.array([0, 0, 0, 1, 1, 2])
+    possible = codes < 2
+    rounds = make_rounds(codes, possible, np.zeros(6), 6, seed=0)
+    assert [codes[left].tolist() for left in rounds] == [[0, 1]] * 6
+    times = np.bincount(np.concatenate(rounds), minlength=6)
+    assert times.tolist() == [2, 2, 2, 3, 3, 0]
+    assert make_rounds(codes, codes < 0, np.zeros(6), 6, seed=0) == []
+
+
+def test_rounds_are_drawn_by_a_seed_and_not_by_the_order_of_the_labels() -> None:
+    codes, rng = np.repeat([0, 1], 5), np.random.default_rng(0)
+    key, moved = rng.standard_normal(10), rng.permutation(10)
+    rounds = make_rounds(codes, codes >= 0, key, 20, seed=3)
+    assert len({tuple(left) for left in rounds}) > 10  # pairings change from turn to turn
+    np.testing.assert_array_equal(rounds, make_rounds(codes, codes >= 0, key, 20, seed=3))
+    again = make_rounds(codes[moved], codes >= 0, key[moved], 20, seed=3)
+    np.testing.assert_array_equal(rounds, moved[np.array(again)])
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("estimator", ROUND_FITS.values(), ids=ROUND_FITS.keys())
+def test_each_round_is_a_fit_without_its_labels(estimator: Any, n_classes: int) -> None:
+    X, y, _ = labeled_clusters(n_classes, n_labels=4, distance=2.0, seed=5)
+    y[np.flatnonzero(y == 0)[0]] = -1  # three labels in four rounds: one is left out twice
+    trial = start(estimator, X, y)
+    found = leave_out_rounds(trial, 4 * n_classes, seed=1)
+    problem = trial.prepared.problem
+    times, missed = np.zeros(len(found.codes)), np.zeros(len(found.codes))
+    possible = np.ones(len(found.codes), dtype=bool)
+    for left in make_rounds(found.codes, possible, trial.ranks[problem.index], 4, seed=1):
+        rows = problem.rows[problem.index[left]]
+        without = y.copy()
+        without[rows] = -1
+        answers = clone(estimator).fit(X, without).transduction_[rows]
+        times[left] += 1
+        missed[left] += answers != y[rows]
+    np.testing.assert_array_equal(found.missed, missed / times)
+    assert found.missed.any()
+    assert found.n_left_out(n_classes).tolist() == [3, *[4] * (n_classes - 1)]
+    assert found.n_missed(n_classes).sum() == pytest.approx(found.missed.sum())
+
+
 # --- reproducibility ------------------------------------------------------------------------------
 
 
@@ -147,16 +210,23 @@ def test_shares_are_those_of_plain_fits_to_the_drawn_labels(
     """Recompute the shares from the recorded draws."""
     estimator = EXAMPLES[name].estimator
     X, y, _, _ = data_for(estimator)
+    weights = np.random.default_rng(0).uniform(0.5, 2, len(y))
     drawn: list[Any] = []
     draw = trials._draw
     monkeypatch.setattr(trials, "_draw", lambda *args: drawn.append(draw(*args)) or drawn[-1])
-    found = reproducibility(estimator, X, y, 3, random_state=0)
-    answer = clone(estimator).fit(X, y).transduction_
+    found = reproducibility(estimator, X, y, 3, sample_weight=weights, random_state=0)
+    answer = clone(estimator).fit(X, y, sample_weight=weights).transduction_
     assert len(drawn) == 3
     for number, rows in enumerate(drawn):
-        labels = unlabeled(y, slice(None))
+        labels, of_drawn = unlabeled(y, slice(None)), weights.copy()
         labels[rows] = answer[rows]
-        again = clone(estimator).fit(X, labels).transduction_
+        # A drawn label has the mean weight of the labels of its class.
+        if is_classifier(estimator):
+            for label in found.classes:
+                of_drawn[labels == label] = weights[y == label].mean()
+        else:
+            of_drawn[rows] = weights[~np.isnan(y)].mean()
+        again = clone(estimator).fit(X, labels, sample_weight=of_drawn).transduction_
         aside = np.ones(len(y), dtype=bool)
         aside[rows] = False
         if is_classifier(estimator):
@@ -211,30 +281,114 @@ def test_the_standard_error_includes_shared_pools() -> None:
 def test_the_same_seed_gives_the_same_draws() -> None:
     X, y, _ = labeled_clusters(3, n_labels=3)
     first, again, other = (
-        reproducibility(LapRLSClassifier(), X, y, random_state=seed) for seed in (0, 0, 1)
+        reproducibility(LapRLSClassifier(), X, y, random_state=seed).draws for seed in (0, 0, 1)
     )
-    np.testing.assert_array_equal(first.draws, again.draws)
-    assert (first.draws != other.draws).any()
+    np.testing.assert_array_equal(first, again)
+    assert (first != other).any()
+
+
+def test_classes_without_rows_and_rows_left_out_have_no_share() -> None:
+    X, y, _ = labeled_clusters(3, n_labels=3)
+    weights, gone = np.ones(len(y)), np.flatnonzero(y == 0)[0]
+    weights[gone] = 0
+    model = LapRLSClassifier(class_prior=[0.5, 0.4999, 0.0001])
+    found = reproducibility(model, X, y, sample_weight=weights, random_state=0)
+    for shares in (found.of_class, found.of_class_standard_error):
+        assert np.isnan(shares).tolist() == [False, False, True]
+    # A class without rows keeps its labels in each draw, so that their rows are never judged.
+    assert set(np.flatnonzero(np.isnan(found.of_rows))) == {gone, *np.flatnonzero(y == 2)}
+    one = reproducibility(model, X, y, 1, sample_weight=weights, random_state=0)
+    np.testing.assert_array_equal(np.isnan(one.of_class), [False, False, True])
 
 
 def test_one_draw_has_no_standard_error_and_none_is_refused() -> None:
     X, y, _ = labeled_clusters(3, n_labels=3)
-    assert np.isnan(reproducibility(LapRLSClassifier(), X, y, 1, random_state=0).standard_error)
+    found = reproducibility(LapRLSClassifier(), X, y, 1, random_state=0)
+    assert np.isnan([found.standard_error, *found.of_class_standard_error]).all()
     with pytest.raises(ValueError, match="n_draws=0 must be at least 1"):
         reproducibility(LapRLSClassifier(), X, y, 0)
+
+
+# --- contradiction --------------------------------------------------------------------------------
+
+SVM = Candidate("SVM", LapSVC(gamma_I=0), LABELS_ALONE)
+GAP = Candidate("gap", S3VC(), CLUSTERS)
+
+
+def crossed(n: int = 120, n_labels: int = 3) -> tuple[Any, Any, Any, Any]:
+    """Clusters left and right, and classes above and below: points, labels, classes, clusters."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, 2))
+    side, above = np.arange(n) % 2, (np.arange(n) // 2) % 2
+    X[:, 0] += np.where(side == 1, 4, -4)
+    X[:, 1] += np.where(above == 1, 2.5, -2.5)
+    y = np.full(n, -1)
+    for code in (0, 1):
+        y[rng.permutation(np.flatnonzero(above == code))[:n_labels]] = code
+    return X, y, above, side
+
+
+def against(X: Any, y: Any, answer: Any, weights: Any = None) -> float:
+    """Contradiction of an answer by a fit to the labels alone."""
+    found = start_supervised([GAP, SVM], X, y, weights)
+    assert found is not None
+    return contradiction(found, answer, 0)
+
+
+def test_wrong_answers_with_wide_gaps_are_contradicted_and_right_ones_not() -> None:
+    """Half of the rows differ, where labels of such clusters would leave next to none."""
+    X, y, truth, side = crossed()
+    assert against(X, y, truth) == 0
+    assert against(X, y, side) == pytest.approx(0.5, abs=0.15)
+
+
+def test_repeated_rows_are_contradicted_like_single_ones() -> None:
+    """Points are merged where rows are equal; the answer has a code a row."""
+    X, y, _, side = crossed()
+    twice = np.vstack([X, X]), np.concatenate([y, np.full(len(y), -1)])
+    assert against(*twice, np.tile(side, 2)) > 0.3
+
+
+def test_rows_that_are_left_out_of_the_fit_do_not_count() -> None:
+    X, y, truth, _ = crossed()
+    weights = np.ones(len(y))
+    gone = np.flatnonzero(y == 0)[0]
+    weights[gone] = 0
+    kept = np.arange(len(y)) != gone
+    expected = against(X[kept], y[kept], truth[kept], weights[kept])
+    # Whatever the answer of the row is.
+    for code in (-1, 0, 1):
+        assert against(X, y, np.where(kept, truth, code), weights) == expected
+
+
+def test_fully_labeled_data_is_not_contradicted() -> None:
+    X, _, truth, side = crossed(20)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LapwingWarning)  # of just that
+        for answer in (side, np.arange(20) >= 15):  # draws label all rows, or some
+            assert against(X, truth, answer.astype(int)) == 0
+
+
+def test_draws_of_every_row_contradict_nothing() -> None:
+    X, y, _, _ = crossed(4, 1)
+    y = np.array([0, -1, 1, -1])
+    assert against(X, y, np.array([0, 0, 1, 1])) >= 0
+
+
+def test_no_supervised_trial_without_a_candidate_that_can_be_fitted() -> None:
+    X, y, _, _ = crossed()
+    broken = Candidate("broken", LapSVC(gamma_A=-1, gamma_I=0), LABELS_ALONE)
+    for candidates in ([GAP], [broken]):
+        assert start_supervised(candidates, X, y, None) is None
 
 
 # --- estimators -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("trial", [leave_one_out, reproducibility])
-def test_pipelines_are_tried_on_transformed_points(trial: Any) -> None:
+def test_pipelines_are_tried_on_transformed_points() -> None:
     X, y, _ = labeled_clusters(2, n_labels=4)
-    extra = {"random_state": 0} if trial is reproducibility else {}
-    scaled = trial(LapSVC(), StandardScaler().fit_transform(X), y, **extra)
-    piped = trial(make_pipeline(StandardScaler(), LapSVC()), X, y, **extra)
-    field = "decision_values" if trial is leave_one_out else "draws"
-    np.testing.assert_allclose(getattr(piped, field), getattr(scaled, field))
+    piped, scaled = make_pipeline(StandardScaler(), LapSVC()), StandardScaler().fit_transform(X)
+    np.testing.assert_allclose(start(piped, X, y).values, start(LapSVC(), scaled, y).values)
 
 
 @pytest.mark.parametrize("trial", [leave_one_out, reproducibility])
@@ -248,10 +402,7 @@ def test_other_estimators_are_refused(trial: Any) -> None:
 
 def test_leave_one_out_is_printed_in_words() -> None:
     found = LeaveOneOut(
-        rows=np.arange(10),
-        labels=np.repeat([0, 1], 5),
-        predicted=np.repeat([1, 0], 5),
-        decision_values=np.zeros(10),
+        *(np.arange(10), np.repeat([0, 1], 5), np.repeat([1, 0], 5), np.zeros(10)),
         left_out=np.arange(10) > 0,
         error=7 / 9,
         standard_error=0.1386,
