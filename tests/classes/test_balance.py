@@ -108,15 +108,6 @@ def test_a_class_filled_by_its_labels_gets_no_share() -> None:
     assert ((F + found.offsets).argmax(axis=1) < 2).all()
 
 
-def test_volumes_approach_the_prior_as_softness_grows() -> None:
-    F = np.repeat([[1.0, 0.0], [0.0, 1.0]], [80, 20], axis=0)
-    prior = np.array([0.5, 0.5])
-    large = [balance(F, prior, 0.1, tau).volumes[0] for tau in (0.01, 0.3, 3.0, np.inf)]
-    assert np.all(np.diff(large) < 0)
-    assert large[0] == pytest.approx(0.8, abs=0.01)
-    assert large[-1] == pytest.approx(0.5)
-
-
 def test_a_class_of_prior_0_gets_nothing() -> None:
     rng = np.random.default_rng(3)
     F, prior = rng.standard_normal((40, 3)), np.array([0.4, 0.0, 0.6])

@@ -26,27 +26,23 @@ NAMES = np.array(["a", "b", "c"])
         ({"c": 6, "a": 1, "b": 3}, [0.1, 0.3, 0.6]),
         (pd.Series({"c": 6, "a": 1, "b": 3}), [0.1, 0.3, 0.6]),
         (pd.Series([1, 3, 6]), [0.1, 0.3, 0.6]),  # counts its entries: in order
+        (None, None),
+        ("unknown", None),
     ],
 )
-def test_priors_are_read_from_every_form(class_prior: Any, parts: list[float]) -> None:
+def test_priors_are_read_from_every_form(class_prior: Any, parts: Any) -> None:
     assert is_prior_like(class_prior)
-    np.testing.assert_allclose(read_prior(class_prior, CODES, NAMES), parts, rtol=2e-7)
-
-
-@pytest.mark.parametrize("class_prior", [None, "unknown"])
-def test_unknown_priors_are_none(class_prior: Any) -> None:
-    assert is_prior_like(class_prior)
-    assert read_prior(class_prior, CODES, NAMES) is None
-
-
-@pytest.mark.parametrize("value", ["balanced", 0.5, True])
-def test_other_values_are_no_priors(value: Any) -> None:
-    assert not is_prior_like(value)
+    found = read_prior(class_prior, CODES, NAMES)
+    if parts is None:
+        assert found is None
+    else:
+        np.testing.assert_allclose(found, parts, rtol=2e-7)
 
 
 @pytest.mark.parametrize(
     ("class_prior", "message"),
     [
+        *((other, "must be 'labels', 'uniform', 'unk") for other in (0.5, True)),
         ("balanced", "class_prior='balanced' must be 'labels', 'uniform', 'unknown', None, a dict"),
         ([0.5, 0.5], r"its shape is \(2,\), but there are 3 classes"),
         ([0.5, 0.6, -0.1], "holds -0.1 for the class 'c'"),
@@ -69,10 +65,7 @@ def test_wrong_priors(class_prior: Any, message: str) -> None:
         read_prior(class_prior, CODES, NAMES)
 
 
-def test_a_class_without_labels_may_have_the_prior_0() -> None:
+def test_priors_where_a_class_or_every_point_has_no_label() -> None:
     np.testing.assert_array_equal(read_prior([1, 1, 0], np.array([0, 1, -1]), NAMES), [0.5, 0.5, 0])
-
-
-def test_rejects_the_prior_of_labels_without_labels() -> None:
     with pytest.raises(ValueError, match="counts labels, but no point has one"):
         read_prior("labels", np.full(4, -1), NAMES)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import linprog
 
-from lapwing.classes.transport import Plan, _Leaders, parted_in_two, transport
+from lapwing.classes.transport import Plan, parted_in_two, transport
 from lapwing.classes.volumes import prior_offsets
 
 SEEDS = st.integers(0, 10**6)
@@ -221,18 +221,6 @@ def test_sweeps_leave_few_points_to_paths(c: int, scales: tuple[float, float], m
     plan = transport(F, mass, targets)
     assert plan.misplaced() == 0
     assert plan.n_paths <= 2 * np.sqrt(n)
-
-
-def test_leaders_follow_the_offset_of_each_class() -> None:
-    rng = np.random.default_rng(0)
-    F, offsets = rng.standard_normal((200, 5)), rng.standard_normal(5)
-    leaders = _Leaders(F, offsets)
-    for k in (0, 3, 3, 1, 4, 0):
-        offsets[k] += rng.choice([-0.7, 0.7])
-        leaders.move(k, F[:, k], offsets[k])
-        for j in range(5):
-            others = np.delete(F + offsets, j, axis=1).max(axis=1)
-            assert_array_equal(leaders.among_others(j), others)
 
 
 @pytest.mark.parametrize("seed", range(4))

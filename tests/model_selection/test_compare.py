@@ -110,20 +110,11 @@ def error_of(model: Any, y: Any, truth: Any) -> float:
 def row(name: str = "graph", assumption: str = SHEETS, **changes: Any) -> Evidence:
     """Made-up evidence."""
     made = Evidence(
-        name=name,
-        estimator=LapSVC(),
-        assumption=assumption,
-        error=0.1,
-        error_interval=(0.05, 0.2),
-        left_out_error=0.1,
-        left_out_standard_error=0.07,
-        n_left_out=20,
-        reproducibility=0.1,
-        reproducibility_standard_error=0.01,
-        smallest_share=0.9,
-        fitted=1.0,
-        objection="",
-        seconds=0.1,
+        *(name, LapSVC(), assumption),
+        *(0.1, (0.05, 0.2)),  # error
+        *(0.1, 0.07, 20),  # left out
+        *(0.1, 0.01),  # reproducibility
+        *(0.9, 1.0, "", 0.1),
     )
     return replace(made, **changes)
 
@@ -444,40 +435,36 @@ def test_equal_sizes_change_no_estimate(n_classes: int) -> None:
 # --- words ----------------------------------------------------------------------------------------
 
 
+SVM_3, HELP = alone(error=0.3), "The unlabelled rows help: "
+WITHIN = (
+    "The unlabelled rows seem to help: neighbours have the same class. Use graph. The difference "
+    "is within chance: 4 of 20 labels are missed when they are left out, {} by the labels alone. "
+    "More labels would tell."
+)
+
+
 @pytest.mark.parametrize(
     ("table", "counts", "said"),
     [
-        ([row(), alone(error=0.3)], (10, 10), "The unlabelled rows help: neighbours have the same"),
-        (
-            [row("gap", CLUSTERS), alone(error=0.3)],
-            (10, 10),
-            "The unlabelled rows help: the classes look like clusters",
-        ),
-        ([row(n_left_out=0), alone(error=0.3)], (1, 1), "The unlabelled rows seem to help"),
+        ([row(), SVM_3], (10, 10), HELP + "neighbours have the same class. Use graph."),
+        ([row("gap", CLUSTERS), SVM_3], (10, 10), HELP + "the classes look like clusters"),
+        ([row(n_left_out=0), SVM_3], (1, 1), "The unlabelled rows seem to help"),
         *(
-            (
-                [row(left_out_error=0.2), alone(error=0.15, left_out_error=by_labels)],
-                (10, 10),
-                "The unlabelled rows seem to help: neighbours have the same class. Use graph. The "
-                "difference is within chance: 4 of 20 labels are missed when they are left out, "
-                f"{beside} by the labels alone. More labels would tell.",
-            )
+            ([row(left_out_error=0.2), alone(error=0.15, left_out_error=by_labels)], (10, 10),
+                WITHIN.format(beside))
             for by_labels, beside in ((0.3, "6 of 20"), (0.2, "as"))
         ),
         ([row(), alone(error=0.11)], (10, 10), "The unlabelled rows make little difference"),
         ([alone(), row(error=0.2)], (10, 10), "The unlabelled rows do not help"),
         ([alone(error=0.45)], (10, 10), "Nothing here follows the classes: label more rows, or"),
         ([row(error=0.45, n_left_out=0)], (1, 1), "These labels are too few to say"),
-        (
-            [row(), alone(error=0.02, objection="gives the class 'b' to 2.0 % of the rows")],
-            (10, 10),
-            "Of these candidates graph is the best: neighbours have the same class.",
-        ),
+        ([row(), alone(error=0.02, objection="gives the class 'b' to 2 %")], (10, 10),
+            "Of these candidates graph is the best: neighbours have the same class."),
         ([row(objection="contradicts 30 %")], (10, 10), "No candidate keeps all classes"),
         ([row(reproducibility=math.nan)], (50, 50), "Every row has a label"),
         ([row("mine", "classes are topics")], (10, 10), "Of these candidates mine is the best"),
     ],
-)
+)  # fmt: skip
 def test_verdicts(table: Any, counts: Any, said: str) -> None:
     assert verdict(table, setting(*counts)).startswith(said)
 
@@ -495,19 +482,13 @@ def test_the_verdict_names_untried_candidates() -> None:
         (row(), setting(10, 10), "comes from 20 labels that were left out"),
         (row(), setting(10, 1), "Classes with one label only: 'b'"),
         (row(), setting(9, 1, 1, 1, 1, 1, 1), "'b', 'c', 'd', 'e', 'f' and 1 more"),
-        (
-            row(left_out_error=0.4, reproducibility=0.02),
-            setting(10, 10),
-            "it may follow groups that are not your classes",
-        ),
-        (
-            row(contradiction=0.23),
-            setting(10, 10),
-            "contradict the answer on 23 % more of the rows than they would if it were right",
-        ),
+        (row(left_out_error=0.4, reproducibility=0.02), setting(10, 10),
+            "it may follow groups that are not your classes"),
+        (row(contradiction=0.23), setting(10, 10),
+            "contradict the answer on 23 % more of the rows than they would if it were right"),
         (row(), setting(10, 10, n_used=40), "The evidence is of 40 of the 100 rows"),
     ],
-)
+)  # fmt: skip
 def test_caveats(made: Evidence, asked: Setting, said: str) -> None:
     assert said in " ".join(caveats([made], asked))
     assert said not in " ".join(caveats([row()], setting(11, 11))) or asked.counts[0] == 10

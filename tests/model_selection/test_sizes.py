@@ -131,18 +131,13 @@ def test_class_prior_is_set_in_the_default_candidates() -> None:
     sizes = {0: 4, 1: 1}
     told = with_sizes(default_candidates(X, n_classes=2), sizes, code_classes(y))
     model = FewLabelClassifier(class_prior=sizes, **QUICK).fit(X, y)
-    frames = [
-        found.to_frame().drop(columns="seconds")
-        for found in (
-            compare(X, y, class_prior=sizes, **QUICK),
-            compare(X, y, candidates=told, **QUICK),
-            model.evidence_,
-        )
-    ]
-    for frame in frames[1:]:
-        pd.testing.assert_frame_equal(frame, frames[0])
-    assert "S3VC(balance=...)" in set(frames[0]["name"])
-    assert f"Use {model.evidence_.chosen.name}." in str(model.evidence_)
+    found = model.evidence_
+    for options in ({"class_prior": sizes}, {"candidates": told}):
+        again = compare(X, y, **options, **QUICK)
+        one, other = (each.to_frame().drop(columns="seconds") for each in (found, again))
+        pd.testing.assert_frame_equal(one, other)
+    assert "S3VC(balance=...)" in {row.name for row in found.table}
+    assert f"Use {found.chosen.name}." in str(found)
 
 
 def test_a_class_may_be_as_rare_as_the_labels_with_their_prior() -> None:
@@ -208,22 +203,11 @@ def test_a_prior_beside_given_candidates_is_refused() -> None:
 # --- labels and rows ------------------------------------------------------------------------------
 
 
-def test_label_rows_are_the_ratio_of_error_rates() -> None:
-    """Brute force: swap as many rows of two classes of 80:20, and count."""
-    truth = np.repeat([0, 1], [80, 20])
-    for swapped in (1, 5, 16):
-        answer = truth.copy()
-        answer[:swapped], answer[80 : 80 + swapped] = 1, 0
-        wrong = answer != truth
-        rates = [wrong[truth == k].mean() for k in (0, 1)]
-        stands_for = np.divide(rates, wrong.mean())
-        np.testing.assert_allclose(label_rows(2, np.array([0.8, 0.2])), stands_for)
-
-
 @pytest.mark.parametrize("sizes", [[0.8, 0.2], [0.5, 0.3, 0.2], [0.97, 0.02, 0.01]])
-def test_label_rows_of_proportional_labels_sum_to_their_number(sizes: list[float]) -> None:
+def test_label_rows_are_the_ratio_of_error_rates(sizes: list[float]) -> None:
+    """Guessing by the sizes misses 1 - p of the labels of a class of proportion p."""
     parts = np.array(sizes)
-    wrong = 1 - parts  # fraction of the rows of each class that guessing by the sizes misses
+    wrong = 1 - parts
     assert guessing(len(parts), parts) == pytest.approx(parts @ wrong)
     np.testing.assert_allclose(label_rows(len(parts), parts), wrong / (parts @ wrong))
     assert (100 * parts) @ label_rows(len(parts), parts) == pytest.approx(100)
@@ -280,22 +264,20 @@ def test_agreed_sizes_of_candidates() -> None:
 
 
 @pytest.mark.parametrize(
-    "estimator", [LapSVC(class_prior={0: 4, 1: 1}), S3VC(balance={0: 0.8, 1: 0.2})]
+    ("estimator", "n_rows"),
+    [
+        (LapSVC(class_prior={0: 4, 1: 1}), (6 * 0.2 + 3 * 0.8) / 0.32),
+        (S3VC(balance={0: 0.8, 1: 0.2}), (6 * 0.2 + 3 * 0.8) / 0.32),
+        *((LapSVC(class_prior=prior), 9) for prior in (None, "unknown", "labels", "uniform")),
+    ],
 )
-def test_leave_one_out_with_sizes_estimates_the_error_rate_of_rows(estimator: Any) -> None:
-    X, y, _ = unequal((160, 40), n_labels=6, distance=1.5)
-    found = leave_one_out(estimator, X, y)
-    n_missed = (found.predicted != found.labels)[found.left_out].sum()
-    rows = 6 * 0.2 / 0.32 + 6 * 0.8 / 0.32
-    assert n_missed > 0
-    assert found.error == pytest.approx(n_missed / rows)
-    assert found.standard_error == pytest.approx(np.sqrt(found.error * (1 - found.error) / rows))
-
-
-def test_leave_one_out_without_sizes_is_the_error_rate_of_labels() -> None:
+def test_leave_one_out_estimates_the_error_rate_of_rows(estimator: Any, n_rows: float) -> None:
+    """Given sizes make labels of the small class stand for more rows; counted ones do not."""
     X, y, _ = unequal((160, 40), n_labels=6, distance=1.5)
     y[np.flatnonzero(y == 1)[3:]] = -1
-    for prior in (None, "unknown", "labels", "uniform"):
-        found = leave_one_out(LapSVC(class_prior=prior), X, y)
-        wrong = (found.predicted != found.labels)[found.left_out]
-        assert found.error == wrong.mean()
+    found = leave_one_out(estimator, X, y)
+    n_missed = (found.predicted != found.labels)[found.left_out].sum()
+    assert n_missed > 0
+    assert found.error == pytest.approx(n_missed / n_rows)
+    variance = found.error * (1 - found.error) / n_rows
+    assert found.standard_error == pytest.approx(np.sqrt(variance))

@@ -230,30 +230,29 @@ def test_suspect_markers_are_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "y", "options", "message"),
+    ("kinds", "y", "options", "message"),
     [
-        *(
-            (kind, ["a", None, "b", None, "c"], {}, "each of the 3 classes .* Label another row")
-            for kind in EVERY
+        (EVERY, ["a", None, "b", None, "c"], {}, "each of the 3 classes .* Label another row"),
+        (EVERY, None, {}, "y is required"),
+        (
+            FOR_REGRESSION,
+            [3, 8, -1, 5],
+            {},
+            r"No label can be held out: .* regression=True\.$",
         ),
-        *(
-            (kind, *case)
-            for kind in FOR_REGRESSION
-            for case in (
-                ([3, 8, -1, 5], {}, r"No label can be held out: .* pass regression=True\.$"),
-                ([0.5, np.nan], {}, "No target can be held out: y has only one"),
-                ([np.nan] * 3, {"regression": True}, "no label: all 3 entries mark unlabelled"),
-                ([0.5, 1], {"regression": "no"}, "regression='no' must be True, False or 'auto'"),
-                ([0.5, 1], {"regression": None}, "regression=None must be True, False or 'auto'"),
-            )
-        ),
+        (FOR_REGRESSION, [0.5, np.nan], {}, "No target can be held out: y has only one"),
+        (FOR_REGRESSION, [np.nan] * 3, {"regression": True}, "no label: all 3 entries mark unlabe"),
+        (FOR_REGRESSION, [0.5, 1], {"regression": "no"}, "regression='no' must be True, False or"),
+        (FOR_REGRESSION, [0.5, 1], {"regression": None}, "regression=None must be True, False or"),
+        (FOLDS, [0, 1], {"n_splits": 1}, "n_splits=2 or more"),
+        (FOLDS, [0, 1], {"random_state": 0}, "shuffle"),
+        (FOLDS, [0, 1], {"n_splits": 2.5}, "Integral"),
     ],
 )
-def test_labels_that_cannot_be_held_out_are_refused(
-    kind: Any, y: Any, options: Any, message: str
-) -> None:
-    with pytest.raises(ValueError, match=message):
-        next(kind(**options).split(y, y))
+def test_labels_and_parameters_are_refused(kinds: Any, y: Any, options: Any, message: str) -> None:
+    for kind in kinds:
+        with pytest.raises(ValueError, match=message):
+            next(kind(**options).split(y, y))
 
 
 def test_labels_that_are_never_held_out_are_reported() -> None:
@@ -281,32 +280,11 @@ def test_fewer_labels_than_folds_make_fewer_folds(kind: type) -> None:
 # ---- scikit-learn's protocol -------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"n_splits": 1}, "n_splits=2 or more"),
-        ({"random_state": 0}, "shuffle"),
-        ({"n_splits": 2.5}, "Integral"),
-    ],
-)
-def test_parameters_of_folds_are_checked_as_in_scikit_learn(options: Any, message: str) -> None:
-    for kind in FOLDS:
-        with pytest.raises(ValueError, match=message):
-            kind(**options)
-
-
 @pytest.mark.parametrize("kind", EVERY)
-def test_rejects_missing_and_short_labels(kind: type) -> None:
-    y = [0, 0, 0, 1, 1, 1, -1]
-    with pytest.raises(ValueError, match="y is required"):
-        next(kind().split(y))
+def test_groups_and_other_rows_are_refused(kind: type) -> None:
+    y = np.array([0, 0, 0, 1, 1, 1, -1])
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         next(kind().split([[0.0]], y))
-
-
-@pytest.mark.parametrize("kind", EVERY)
-def test_groups_are_refused(kind: type) -> None:
-    y = np.array([0, 0, 0, 1, 1, 1, -1])
     message = f"^{kind.__name__} does not use groups: rows of a group .* Leave groups out.$"
     with pytest.raises(ValueError, match=message):
         next(kind().split(y, y, groups=y))
