@@ -206,8 +206,8 @@ WEIGHTLESS_FIRS = {"y": SPECIES, "sample_weight": (Y != 0).astype(float)}
 UNASKED = "validation_data is only used with stopping='v"
 VALIDATED, REGRESSION = LapSVC(stopping="validation"), LapRLSRegressor(stopping="validation")
 MIXED, LINEAR = LapSVC(stopping="mixed"), LapSVC("linear", gamma_I=0)
-WATCHES = r"stopping='{}' watches the unlabelled points, and there are none\. Use"
-ITERATES = "stopping needs the iterates of solver='pcg'.* not solver='{}'.*stopping=None"
+WATCHES = r"stopping='{}' needs unlabelled points, but all are labelled\. Use"
+ITERATES = "stopping needs solver='pcg'.* not solver='{}'.*stopping=None"
 UNKNOWN = r"validation_data: 1 of the 3 entries of y are unlabelled, first in row 2\. Leave such"
 # Equal rows are one point and not neighbours.
 THREE_POINTS = {"X": np.repeat([[0.0], [1.0], [2.0]], 5, axis=0), "y": np.repeat([0, -1, 1], 5)}
@@ -241,12 +241,16 @@ FITS: list[tuple[Any, dict[str, Any], str]] = [
         (LapSVC(loss="hinge", solver=solver), {}, rf"solver='{solver}' needs .*'hinge'.*er='dual'")
         for solver in ("newton", "pcg")
     ),
-    (LapSVR(solver="newton"), {}, r"solver='newton' needs .* kinks.*Use solver='dual' \(or 'auto'"),
+    (
+        LapSVR(solver="newton"),
+        {},
+        r"solver='newton' needs .* differentiable.*Use solver='dual' \(or 'auto'",
+    ),
     *(
         (LapSVC(stopping="stability", solver=solver), {}, ITERATES.format(solver))
         for solver in ("newton", "dual")
     ),
-    (LapSVC(stopping="stability", loss="hinge"), {}, r"and a loss without kinks.*loss='hinge'"),
+    (LapSVC(stopping="stability", loss="hinge"), {}, r"and a differentiable loss.*loss='hinge'"),
     (LapSVC(stopping="stability"), {"y": TRUTH}, WATCHES.format("stability")),
     (MIXED, {"y": TRUTH, "validation_data": (X, TRUTH)}, WATCHES.format("mixed")),
     (VALIDATED, {"y": np.where(ROW < 2, TRUTH, -1)}, "=0.2 leaves no label .*Pass validation_data"),
@@ -279,7 +283,7 @@ def test_checks_solvers_before_computing_kernels() -> None:
     def never(a: Any, b: Any) -> Any:
         raise AssertionError("the kernel was computed")
 
-    with pytest.raises(ValueError, match="needs a loss without kinks"):
+    with pytest.raises(ValueError, match="needs a differentiable loss"):
         LapSVC(never, loss="hinge", solver="pcg").fit(X, Y)
 
 

@@ -274,7 +274,7 @@ def test_ignores_the_graph_without_a_graph_term() -> None:
     ("wrong", "message"),
     [
         (LapSVC(gamma_A=0), "gamma_A=0 must be"),
-        (LapSVC(solver="newton", loss="hinge"), "needs a loss without kinks"),
+        (LapSVC(solver="newton", loss="hinge"), "needs a differentiable loss"),
     ],
 )
 def test_prepare_and_solve_reject_invalid_parameters(wrong: Any, message: str) -> None:

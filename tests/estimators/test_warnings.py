@@ -104,7 +104,7 @@ def test_warning_lists_the_weights_of_the_objective() -> None:
 
 def test_warns_if_only_the_function_is_constant() -> None:
     X, y, _ = data_for(LapESVC)
-    with pytest.warns(ConstantFitWarning, match="What `predict` rests on, the values of f, vary"):
+    with pytest.warns(ConstantFitWarning, match="The values of f, which `predict` uses, vary"):
         model = LapESVC(C=1e-20).fit(X, y)
     assert np.ptp(scores(model, X), axis=0).max() < 1e-10
     assert np.ptp(model.virtual_labels_, axis=0).min() > 1

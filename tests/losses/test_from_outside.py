@@ -200,13 +200,13 @@ REFUSED: list[tuple[Any, str]] = [
     (S3VC(unlabeled_loss=RoundedHinge()), "unlabeled_loss=RoundedHinge(width=0.5) must be one of"),
     (
         LapSVC(loss=SteepHinge(), solver="newton"),
-        "solver='newton' needs a loss without kinks, and loss=SteepHinge(slope=3.0) has some. Use "
+        "solver='newton' needs a differentiable loss, and loss=SteepHinge(slope=3.0) is not. Use "
         "solver='dual' (or 'auto') with it.",
     ),
     (
         LapSVC(loss=SteepHinge(), stopping="stability"),
-        "stopping needs the iterates of solver='pcg' and a loss without kinks, not solver='auto' "
-        "with loss=SteepHinge(slope=3.0). Use solver='pcg', or stopping=None.",
+        "stopping needs solver='pcg' and a differentiable loss, not solver='auto' with "
+        "loss=SteepHinge(slope=3.0). Use solver='pcg', or stopping=None.",
     ),
     (
         S3VC(loss=RoundedHinge(0.2), method="cccp"),

@@ -108,17 +108,17 @@ def choose_solver(solver: str, objective: Objective, *, early_stopping: bool) ->
 def check_solver(solver: str, loss: Loss, *, early_stopping: bool) -> None:
     """Raise ValueError for a solver without support of the loss or of early stopping."""
     kinked = not loss.kind.differentiable
-    taking_kinks = [name for name, each in registry.SOLVERS.items() if each.kinks]
-    if kinked and solver not in ("auto", *taking_kinks):
+    for_kinks = [name for name, each in registry.SOLVERS.items() if each.kinks]
+    if kinked and solver not in ("auto", *for_kinks):
         raise ValueError(
-            f"solver={solver!r} needs a loss without kinks, and loss={shown(loss)} has some. Use "
-            f"{_any_of(taking_kinks)} (or 'auto') with it."
+            f"solver={solver!r} needs a differentiable loss, and loss={shown(loss)} is not. Use "
+            f"{_any_of(for_kinks)} (or 'auto') with it."
         )
     stopping = [name for name, each in registry.SOLVERS.items() if each.stops_early]
     if early_stopping and (kinked or solver not in ("auto", *stopping)):
         raise ValueError(
-            f"stopping needs the iterates of {_any_of(stopping)} and a loss without kinks, not "
-            f"solver={solver!r} with loss={shown(loss)}. Use {_any_of(stopping)}, or stopping=None."
+            f"stopping needs {_any_of(stopping)} and a differentiable loss, not solver={solver!r} "
+            f"with loss={shown(loss)}. Use {_any_of(stopping)}, or stopping=None."
         )
 
 
@@ -282,7 +282,7 @@ def stopping_rule(
     unlabeled = np.setdiff1d(np.arange(n), objective.index)
     if stopping != "validation" and not len(unlabeled):
         raise ValueError(
-            f"stopping={stopping!r} watches the unlabelled points, and there are none. Use "
+            f"stopping={stopping!r} needs unlabelled points, but all are labelled. Use "
             "stopping=None or 'validation'."
         )
     stability = StabilityRule(unlabeled, every)

@@ -97,8 +97,8 @@ def warn_feature_scales(X: PointData, names: Array | None = None) -> None:
         label = (lambda j: repr(str(names[j]))) if names is not None else str
         warn(
             f"Features differ in scale by more than {_SCALE_RATIO:g}: feature {label(large)} has "
-            f"range {ranges[large]:.3g}, feature {label(small)} {ranges[small]:.3g}. Distances see "
-            "only the largest. Standardise first, e.g. "
+            f"range {ranges[large]:.3g}, feature {label(small)} {ranges[small]:.3g}. Distances "
+            "depend on the largest only. Standardise first, e.g. "
             "make_pipeline(StandardScaler(), LapSVC()).",
             FeatureScaleWarning,
         )

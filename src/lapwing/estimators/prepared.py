@@ -445,5 +445,5 @@ def check_rows(X: Rows) -> None:
     if found is not None:
         raise ValueError(
             f"X contains NaN or infinity, first in row {found[0]}, column {found[1]} (counted "
-            "from 0). Mend or leave out such rows before the fit."
+            "from 0). Correct or drop such rows."
         )

@@ -502,7 +502,7 @@ class SemiSupervisedEstimator(CallbackSupportMixin, Parametrized, Generic[P, S])
         some = slice(None, None, -(-len(problem.index) // _CHECKED_POINTS))
         predicted = solution.function(rows_of(X, problem.rows[problem.index[some]]))
         warned = warn_of(
-            predicted, problem.targets[some], what="What `predict` rests on, the values of f,"
+            predicted, problem.targets[some], what="The values of f, which `predict` uses,"
         )
         if not (warned or self._regression):
             shifted = predicted + getattr(self, "class_offsets_", 0)

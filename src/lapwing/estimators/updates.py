@@ -230,9 +230,7 @@ class Updatable(SemiSupervisedEstimator[P, S]):
         """Choose points by the graph, and keep their coordinates for the next call."""
         prepared = kept.refits.prepared
         if prepared.laplacian is None:
-            raise ValueError(
-                "suggest looks at the graph, and this fit has none. Fit with gamma_I > 0."
-            )
+            raise ValueError("suggest needs a graph, but this fit has none. Fit with gamma_I > 0.")
         if kept.design is None:
             kept = replace(kept, design=design_of(prepared.laplacian, prepared.eigenpairs))
             self._kept = kept

@@ -190,7 +190,7 @@ def load_model(path: str | os.PathLike[str]) -> Model:
     if made_with != sklearn.__version__:
         warn(
             f"{path} was made with scikit-learn {made_with} and is read with "
-            f"{sklearn.__version__}: its preprocessing may give other numbers. Fit it anew, or "
+            f"{sklearn.__version__}: its preprocessing may differ. Fit it again, or "
             f"install scikit-learn {made_with}.",
             ModelVersionWarning,
         )
@@ -214,7 +214,7 @@ def _encode(model: Model) -> bytes:
         raise ValueError(
             f"the model cannot be saved: it holds {stranger}, which a model file must not. "
             "Functions (a kernel, weights), callbacks and steps other than the usual preprocessing "
-            "have to stay out."
+            "cannot be saved."
         )
     content = pack(texts, schema, members)
     try:
@@ -406,7 +406,7 @@ def read_header(archive: ZipFile, name: str) -> dict[str, Any]:
     names = archive.namelist()
     # In a file truncated after an inner archive, zipfile finds the directory of the inner one.
     if names and min(entry.header_offset for entry in archive.infolist()) > 0:
-        raise ModelFileError(f"{name} was cut or damaged: it does not begin where it should.")
+        raise ModelFileError(f"{name} was cut or damaged: its first entry is missing.")
     if HEADER not in names or _SCHEMA not in names:
         raise ModelFileError(f"{name} is a zip archive, but not a model file of lapwing.")
     entry = archive.getinfo(HEADER)
