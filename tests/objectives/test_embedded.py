@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -51,24 +50,6 @@ def test_the_quadratic_form_of_a_side(name: str) -> None:
     pulled = np.einsum("ij,ij->j", side.pull, z)
     np.testing.assert_allclose(square - pulled + side.constant, expected, rtol=1e-11)
     assert side.n_columns == 2
-
-
-@every_side
-def test_values_and_their_adjoint(name: str) -> None:
-    side = sides()[name]
-    z, u = random(len(side.curvature), 2), random(N, 2, seed=1)
-    np.testing.assert_allclose((side.values(z) * u).sum(), (z * side.adjoint(u)).sum(), rtol=1e-12)
-
-
-@every_side
-def test_missing_is_the_residual_of_optimality(name: str) -> None:
-    """Nothing where basis' alpha is the force that the form leaves."""
-    side = sides()[name]
-    z = random(len(side.curvature), 2)
-    alpha = side.values(side.pull - side.curvature @ z)  # basis' basis = I
-    np.testing.assert_allclose(side.missing(z, alpha), 0, atol=1e-11)
-    moved = replace(side, pull=side.pull + 1).missing(z, alpha)
-    np.testing.assert_allclose(moved, 1, atol=1e-11)
 
 
 def test_energy_is_not_negative_by_rounding() -> None:

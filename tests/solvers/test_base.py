@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from lapwing.solvers.base import Result, Solver, Status, join_columns
-from lapwing.solvers.embedded.methods import EMBEDDED_METHODS
 from lapwing.solvers.low_density.methods import METHODS
 from lapwing.solvers.manifold.registry import SOLVERS
 
@@ -52,10 +51,3 @@ def test_assigned_n_iter_is_at_least_one() -> None:
 @pytest.mark.parametrize("registry", [SOLVERS, METHODS], ids=["manifold", "low density"])
 def test_registry_keys_are_the_names_of_solvers(registry: dict[str, Solver[Any]]) -> None:
     assert all(name == solver.name and solver.summary for name, solver in registry.items())
-
-
-def test_all_solvers_are_one_record() -> None:
-    families = (SOLVERS.values(), METHODS.values(), EMBEDDED_METHODS.values())
-    for solver in (one for family in families for one in family):
-        assert isinstance(solver, Solver)
-        assert solver.name

@@ -54,28 +54,6 @@ def removed(side: GraphSide, i: int) -> GraphSide:
 # ---- the elimination -----------------------------------------------------------------------------
 
 
-@every_bias
-@every_graph
-@every_way
-@pytest.mark.parametrize("C", [1e-3, 7.0, 1e5])
-def test_elimination_is_ridge_regression_on_the_basis(
-    C: float, features: bool, normalized: bool, bias: bool
-) -> None:
-    """H, f and b are those of the ridge regression of every vector of the basis."""
-    side = graph(1.0, normalized=normalized)
-    found = system_of(side, features=features, bias=bias).eliminate(C)
-    assert side.basis is not None
-    design = np.hstack([Z, np.ones((N, int(bias)))])
-    penalty = np.diag(np.r_[np.ones(M), np.zeros(int(bias))])
-    theta = np.linalg.solve(penalty + C * design.T @ design, C * design.T @ side.basis)
-    residual = design @ theta - side.basis
-    H = theta[:M].T @ theta[:M] + C * residual.T @ residual
-    np.testing.assert_allclose(found.curvature, H, atol=1e-13 * max(1.0, C))
-    w = found.coef if features else Z.T @ found.coef
-    np.testing.assert_allclose(w, theta[:M], atol=1e-9)
-    np.testing.assert_allclose(found.intercept, theta[M] if bias else np.zeros(R), atol=1e-11)
-
-
 def solved(A: Any, B: Any) -> Any:
     """A^-1 B of a positive definite A in extended precision."""
     A, B = A.copy(), B.copy()

@@ -330,6 +330,8 @@ def test_switches_keep_the_ratio_and_lower_the_losses():
                 pair = switched.copy()
                 pair[[i, j]] = -1.0, 1.0
                 assert weights @ np.maximum(0, 1 - pair * scores) >= after - 1e-8
+    near = switch(Hinge(), np.array([1.0, -1.0]), np.array([0.0, 1e-6]), np.ones(2))
+    assert near.tolist() == [-1, 1]
 
 
 @pytest.mark.parametrize("doublings", [0, 10])

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from lapwing.losses import Kind, Squared, SquaredHinge
+from lapwing.losses import Squared, SquaredHinge
 from lapwing.objectives.manifold import Line
 from lapwing.solvers.manifold.line_search import exact_line_search
 from tests.helpers.outside import Logistic, RoundedHinge
@@ -111,18 +111,3 @@ def test_the_slope_vanishes_whatever_the_loss(loss, tie):
         np.testing.assert_array_equal(s[~descends], 0)
         assert (np.abs(psi(s)) <= 1e-13 * terms)[descends].all()
     assert n_inside > 60
-
-
-def test_both_searches_find_the_same_step():
-    """A loss that says where it breaks, and the same one that does not."""
-
-    class Undeclared(RoundedHinge):
-        kind = Kind.SMOOTH
-
-    rng = np.random.default_rng(8)
-    for _ in range(100):
-        line = random_line(rng, 12, 4)
-        by_breaks = exact_line_search(RoundedHinge(0.4), line)
-        np.testing.assert_allclose(
-            exact_line_search(Undeclared(0.4), line), by_breaks, rtol=1e-9, atol=1e-14
-        )
