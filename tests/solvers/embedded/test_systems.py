@@ -329,32 +329,6 @@ def test_without_an_active_set_small_alpha_are_cut_off(monkeypatch: pytest.Monke
     assert fit.optimality <= 1e-6
 
 
-@every_bias
-def test_both_systems_solve_the_same_equations(bias: bool) -> None:
-    """alpha = load - q r, f = K alpha, basis' alpha + S z = pull, 1' alpha = balance."""
-    case = toy()
-    features, side = case.features(), case.spectral(15)
-    rng = np.random.default_rng(0)
-    q = rng.uniform(0.1, 10, case.n) * (rng.random(case.n) < 0.7)  # zeros among them
-    load, pull = rng.standard_normal((case.n, 2)), rng.standard_normal((15, 2))
-    balance = np.array([2.0, -1.0]) if bias else None
-    for system, Z in (
-        (DenseSystem(case.K, side, bias), case.K),
-        (FeatureSystem(features, side, bias), features.X),
-    ):
-        fit, residual, alpha = system.factor(q)(load, pull, balance)
-        g = side.values(fit.graph_coef)
-        np.testing.assert_allclose(residual, Z @ fit.coef + fit.intercept - g, atol=1e-9)
-        np.testing.assert_allclose(Z @ fit.coef, case.K @ alpha, atol=1e-8)
-        np.testing.assert_allclose(alpha, load - q[:, None] * residual, atol=1e-8)
-        np.testing.assert_allclose(
-            side.basis.T @ alpha + side.curvature @ fit.graph_coef, pull, atol=1e-8
-        )
-        if bias:
-            np.testing.assert_allclose(alpha.sum(axis=0), balance, atol=1e-8)
-        np.testing.assert_allclose(system.represent(alpha), fit.coef, atol=1e-8)
-
-
 def test_alpha_of_features_is_not_made_sparse() -> None:
     """Functions in coordinates are not, as no new point is put into an expansion of them."""
     case = toy(n=80, c=1)

@@ -66,6 +66,15 @@ def test_callbacks_are_called_by_one_thread_at_a_time() -> None:
     assert most == [1]
 
 
+def test_pairs_weight_unlabelled_points_by_the_shares_of_their_classes() -> None:
+    indices, ones = np.arange(3), np.ones(3)
+    observations = machines.ClassObservations(indices, indices, ones, 3 + indices, 2 * ones, 3)
+    pair = observations.of_classes(np.array([0, 2]), np.array([0.1, 0.5, 1.0]))
+    assert pair.index.tolist() == pair.codes.tolist() == [0, 2]
+    assert pair.unlabeled.tolist() == [4, 5]  # without negligible shares
+    assert pair.unlabeled_weights.tolist() == [1.0, 2.0]
+
+
 def test_only_the_last_round_is_minimised_to_tolerance(monkeypatch: pytest.MonkeyPatch) -> None:
     """Votes are asked of the others: they end near a minimum."""
     X, y = three_classes()

@@ -360,9 +360,9 @@ def test_switching_keeps_the_ratio_throughout(doublings, monkeypatch):
     ("bias", "positive"),
     [((0.5, 0.5), 9), ((-np.inf, np.inf), 6), ((0.2, 0.9), 7), ((1.0, 1.0), 11)],
 )
-def test_the_ratio_is_that_of_the_balance_or_of_the_labels(bias, positive):
-    from lapwing.solvers.low_density.methods import _n_positive
-
+def test_the_ratio_is_that_of_the_balance_of_the_labels_or_of_a_random_start(
+    bias, positive, monkeypatch
+):
     tiny = make_tiny(0, symmetric=True, bias=bias)
     tiny = replace(
         tiny,
@@ -371,7 +371,44 @@ def test_the_ratio_is_that_of_the_balance_or_of_the_labels(bias, positive):
         C_star=np.ones(12),
         X=np.random.default_rng(0).standard_normal((14, 2)),
     )
-    assert _n_positive(tiny.objective(), None) == positive
-    start = Function(np.array([1.0, 0.0]), 0.0)
-    f = tiny.objective(centered=True).values(start)[2:]
-    assert _n_positive(tiny.objective(), start) == (f >= 0).sum()
+    objective, start = tiny.objective(), Function(np.array([1.0, 0.0]), 0.0)
+    monkeypatch.setattr(s3vm, "switch_labels", lambda *args, **options: options)
+    run: Any = METHODS["switching"].solve
+    assert run(objective, start, SETTINGS, False) == {"n_positive": positive, "doublings": 10}
+    at_start = np.count_nonzero(objective.values(start)[2:] >= 0)
+    # A small weight would lead all starts to the solution of the labels.
+    assert run(objective, start, SETTINGS, True) == {"n_positive": at_start, "doublings": 0}
+
+
+# --- scheduled methods and random starts ----------------------------------------------------------
+
+
+def test_starts_and_precision_of_scheduled_methods(monkeypatch):
+    """Random starts run the last stages only, in which they have a minimum of their own."""
+    monkeypatch.setattr("lapwing.objectives.low_density._CACHED_BYTES", 0)
+    seen: list[Any] = []
+
+    def watched(stages, start, settings):
+        dtypes = {stage.objective.features.space.dtype for stage in stages}
+        seen.append(([stage.parameter for stage in stages], start, dtypes))
+
+    monkeypatch.setattr(s3vm.schedules, "run_stages", watched)
+    objective = make_tiny(0).objective()
+    start = Function(np.ones(objective.features.n_coef), objective.bias[0])
+    for supervised in (True, False):
+        run = scheduled(halving, supervised=supervised)
+        for random in (False, True):
+            run(objective, start, SETTINGS, random)
+    assert [parameters for parameters, *_ in seen] == [[0.5, 1.0], [1.0]] * 2
+    assert [at is start for _, at, _ in seen] == [True, True, False, True]
+    assert not seen[2][1].coef.any()
+    assert all(dtypes == {np.dtype(np.float32)} for *_, dtypes in seen)
+
+
+def test_random_starts_differ_by_a_standard_deviation_on_the_unlabelled_points():
+    objective = make_tiny(0).objective()
+    supervised = Function(np.ones(objective.features.n_coef), 0.5)
+    start = s3vm._random_start(objective, supervised, np.random.RandomState(0))
+    moved = objective.values(start) - objective.values(supervised)
+    assert np.std(moved[objective.unlabeled]) == pytest.approx(1)
+    assert start.intercept == 0.5

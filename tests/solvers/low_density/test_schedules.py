@@ -131,18 +131,19 @@ def test_smoothing_is_a_gaussian_in_w():
     assert error < 0.02 * smoothed
 
 
-@pytest.mark.parametrize("d", [1, 2, 3, 7])
-def test_the_largest_eigenvalue_in_few_dimensions(d):
-    """ARPACK wants three; below them it is dense."""
+@pytest.mark.parametrize("d", [1, 2, 3, 7, 120])
+def test_the_largest_eigenvalue_is_bounded(d):
+    """ARPACK wants three dimensions; below them it is dense, and in many it is an estimate."""
     rng = np.random.default_rng(d)
     tiny = make_tiny(0)
-    tiny = replace(tiny, X=rng.standard_normal((len(tiny.X), d)))
+    tiny = replace(tiny, X=rng.standard_normal((300, d)), C_star=np.ones(300 - tiny.l))
     objective = tiny.objective()
-    scales = rng.uniform(0, 1, len(tiny.X))
-    Z = translated(tiny)
+    scales, Z = rng.uniform(0, 1, 300), translated(tiny)
     exact = np.linalg.eigvalsh(Z.T @ (scales[:, None] * Z))[-1]
     found = schedules._largest_eigenvalue(objective, scales)
     assert exact * (1 - 1e-12) <= found <= 1.03 * exact
+    single = np.eye(300)[7]  # of rank one: the trace is the eigenvalue
+    assert schedules._largest_eigenvalue(objective, single) == pytest.approx(Z[7] @ Z[7])
 
 
 # --- annealing ------------------------------------------------------------------------------------

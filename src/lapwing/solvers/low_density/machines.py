@@ -327,7 +327,9 @@ def _fit_pairs(
         return machine._replace(share=taken)
 
     with single_blas_thread():  # entered once, not by every pair
-        randoms = _generators(recipe, len(pairs))
+        # A generator for each pair, so that no draw depends on the order of the threads.
+        seeds = recipe.random.randint(2**31 - 1, size=len(pairs)).tolist()
+        randoms = map(np.random.RandomState, seeds)
         n_threads = _threads(space, observations, shares)
         return Machines(share(n_threads, fit, range(len(pairs)), randoms))
 
@@ -337,14 +339,6 @@ def _threads(space: Space, observations: ClassObservations, shares: Array) -> in
     points = len(observations.index) + int((shares > 0).any(axis=1).sum())
     of_pair = 2 * points / observations.n_classes
     return available_threads() if of_pair * min(of_pair, space.n_coef) >= _SHARED else 1
-
-
-def _generators(recipe: MachineSettings, count: int) -> list[np.random.RandomState]:
-    """Return a generator for each pair, so that no draw depends on the order of the threads."""
-    if recipe.n_init == 1:
-        return [recipe.random] * count
-    seeds = recipe.random.randint(2**31 - 1, size=count).tolist()
-    return [np.random.RandomState(seed) for seed in seeds]
 
 
 def _fit_pair(
