@@ -196,31 +196,6 @@ def offsets(artist: Any) -> Array:
     return np.asarray(artist.get_offsets())
 
 
-def test_background_boundaries_and_points_of_a_decision_map() -> None:
-    display = draw_map(MODEL, X, Y, resolution=30)
-    np.testing.assert_array_equal(offsets(display.unlabeled_), X[Y == -1])
-    for c in range(3):
-        np.testing.assert_array_equal(offsets(display.labeled_[c]), X[np.equal(Y, c)])
-    assert np.asarray(display.image_.get_array()).shape == (30, 30, 3)
-    grid = np.stack(np.meshgrid(display.xx0, display.xx1), axis=-1).reshape(-1, 2)
-    np.testing.assert_allclose(display.scores.reshape(-1, 3), MODEL.decision_function(grid))
-    assert len(display.boundaries_) == 3
-
-
-def test_a_decision_map_on_dark_ground_fades_into_it() -> None:
-    axes = Figure(facecolor="black").add_subplot(facecolor="black")
-    display = draw_map(MODEL, X, ax=axes, resolution=30)
-    image = np.asarray(display.image_.get_array())
-    assert image.min() >= 0
-    # Black mixed with a colour is that colour, only darker; 0.56 is the strongest mixture.
-    answers = display.scores.argmax(axis=-1)
-    for k in range(3):
-        color, mine = np.array(to_rgb(PALETTE[k])), image[answers == k]
-        mixed = mine @ color / (color @ color)
-        np.testing.assert_allclose(mine, mixed[:, None] * color, atol=1e-12)
-        assert mixed.max() <= 0.56
-
-
 @pytest.mark.parametrize("framed", [False, True])
 def test_axes_are_named_by_columns(framed: bool) -> None:
     points = pd.DataFrame(X, columns=["width", "height"]) if framed else X

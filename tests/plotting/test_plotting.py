@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb, to_rgba
-from matplotlib.contour import ContourSet
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.svm import SVC, SVR
 
-from lapwing.plotting import PALETTE, decision_map, scatter_predictions
+from lapwing.plotting import PALETTE, DecisionMapDisplay, decision_map, scatter_predictions
 
 Points = NDArray[np.float64]
+draw_map = DecisionMapDisplay.from_estimator
 
 
 class Linear(ClassifierMixin, BaseEstimator):
@@ -46,19 +46,8 @@ def points() -> Points:
 
 def drawn(axes: Axes) -> list[Points]:
     """Positions of the points of each scatter that drew any."""
-    offsets = [
-        np.asarray(c.get_offsets()) for c in axes.collections if not isinstance(c, ContourSet)
-    ]
+    offsets = [np.asarray(scatter.get_offsets()) for scatter in axes.collections]
     return [points for points in offsets if len(points)]
-
-
-def boundaries(axes: Axes) -> list[Points]:
-    return [
-        np.asarray(path.vertices)
-        for c in axes.collections
-        if isinstance(c, ContourSet)
-        for path in c.get_paths()
-    ]
 
 
 def legend_of(axes: Axes) -> list[str]:
@@ -67,67 +56,59 @@ def legend_of(axes: Axes) -> list[str]:
     return [text.get_text() for text in legend.get_texts()]
 
 
-def ground_at(axes: Axes, x: float, y: float) -> Points:
-    image = np.asarray(axes.images[0].get_array())
-    left, right, bottom, top = axes.images[0].get_extent()
-    row = round((y - bottom) / (top - bottom) * (image.shape[0] - 1))
-    column = round((x - left) / (right - left) * (image.shape[1] - 1))
-    return np.asarray(image[row, column])
+def boundaries(display: DecisionMapDisplay) -> list[Points]:
+    return [np.asarray(path.vertices) for b in display.boundaries_ for path in b.get_paths()]
 
 
 COLUMNS = {"two classes": [(1.0, -2.0)], "three": [(1.0, 0.0), (-0.5, 0.8), (-0.5, -0.8)]}
 
 
+@pytest.mark.parametrize("paper", ["white", "black"])
 @pytest.mark.parametrize("name", COLUMNS)
-def test_background_of_the_class_fades_at_boundaries(X: Points, name: str) -> None:
+def test_background_of_the_class_fades_at_boundaries(X: Points, name: str, paper: str) -> None:
     model = Linear(*COLUMNS[name])
-
-    def scores(points: Points) -> Points:
-        found = model.decision_function(points)
-        return found if found.ndim == 2 else np.column_stack([-found, found])
-
-    axes = decision_map(model, X, resolution=101)
-    for line in boundaries(axes):
-        best = np.sort(scores(line), axis=1)
+    axes = Figure(facecolor=paper).add_subplot(facecolor=paper)
+    display = draw_map(model, X, resolution=101, ax=axes)
+    scores = display.scores
+    grid = np.stack(np.meshgrid(display.xx0, display.xx1), axis=-1).reshape(-1, 2)
+    expected = model.decision_function(grid)
+    expected = np.column_stack([-expected, expected]) if expected.ndim == 1 else expected
+    np.testing.assert_allclose(scores.reshape(len(grid), -1), expected)
+    assert len(display.boundaries_) == len(COLUMNS[name])
+    for line in boundaries(display):
+        found = model.decision_function(line)
+        best = np.sort(found if found.ndim == 2 else np.column_stack([-found, found]), axis=1)
         # Straight pieces between grid points cut the corner where all three meet.
         assert np.median(best[:, -1] - best[:, -2]) < 1e-9
         assert np.ptp(line, axis=0).max() > 0.5
-    far = np.array([(0.9, 0.0), (-0.5, 0.9), (-0.5, -0.9)])
-    for point, k in zip(far, scores(far).argmax(axis=1), strict=True):
-        away_from_white = 1 - ground_at(axes, *point)
-        expected = 1 - np.array(to_rgb(PALETTE[k]))
-        np.testing.assert_allclose(
-            away_from_white / away_from_white.max(), expected / expected.max(), atol=1e-6
-        )
-        near = min(boundaries(axes)[0], key=lambda end: np.sum((end - point) ** 2))
-        assert ground_at(axes, *near).min() > ground_at(axes, *point).min() + 0.2
+    # A pixel is the background mixed with the colour of its class, at most by 0.56.
+    image, ground = np.asarray(display.image_.get_array()), np.array(to_rgb(paper))
+    ahead = np.diff(np.sort(scores, axis=-1)[..., -2:])[..., 0]
+    for k in range(scores.shape[-1]):
+        mine, color = scores.argmax(axis=-1) == k, np.array(to_rgb(PALETTE[k])) - ground
+        mixed = (image[mine] - ground) @ color / (color @ color)
+        np.testing.assert_allclose(image[mine], ground + mixed[:, None] * color, atol=1e-12)
+        assert 0.05 < mixed.min() < mixed.max() - 0.2 < 0.4
+        assert (np.diff(mixed[np.argsort(ahead[mine])]) > -1e-12).all()
 
 
-@pytest.mark.parametrize(
-    ("labels", "marker"),
-    [
-        ([0, 1], -1),
-        (["a", "b"], None),
-        ([0, 1], 9),
-    ],
-)
+@pytest.mark.parametrize(("labels", "marker"), [([0, 1], -1), (["a", "b"], None), ([0, 1], 9)])
 def test_labelled_and_unlabelled_points(X: Points, labels: list[Any], marker: Any) -> None:
     known = {} if marker != 9 else {"unlabeled": 9}  # the others are known by themselves
     y = np.array([labels[0], labels[0], labels[1], *[marker] * (len(X) - 3)], dtype=object)
-    axes = decision_map(Linear((1.0, 0.0), classes=labels), X, y, **known)
-    unlabelled, first, second = drawn(axes)
-    np.testing.assert_array_equal(unlabelled, X[3:])
-    np.testing.assert_array_equal(first, X[:2])
-    np.testing.assert_array_equal(second, X[2:3])
-    assert legend_of(axes) == ["unlabelled", *(f"labelled {label}" for label in labels)]
+    display = draw_map(Linear((1.0, 0.0), classes=labels), X, y, **known)
+    shown = [display.unlabeled_, *display.labeled_]
+    for points, rows in zip(shown, (slice(3, None), slice(2), slice(2, 3)), strict=True):
+        np.testing.assert_array_equal(points.get_offsets(), X[rows])
+    assert legend_of(display.ax_) == ["unlabelled", *(f"labelled {label}" for label in labels)]
 
 
 def test_no_boundary_where_one_class_wins_everywhere(X: Points) -> None:
     axes = decision_map(Linear((1.0, 1.0)), X + 5, title="one")
-    assert boundaries(axes) == []
     assert axes.get_title(loc="left") == "one"
     np.testing.assert_array_equal(drawn(axes), [X + 5])
-    assert boundaries(decision_map(Linear((0.0, 0.0)), X)) == []
+    for columns, points in (((1.0, 1.0), X + 5), ((0.0, 0.0), X)):
+        assert boundaries(draw_map(Linear(columns), points)) == []
 
 
 def test_signs_of_predictions(X: Points) -> None:

@@ -37,7 +37,6 @@ from lapwing import (
     LapRLSClassifierCV,
     LapRLSRegressorCV,
     LapSVC,
-    LapSVR,
 )
 from lapwing._report import charts, text
 from lapwing._report import page as page_module
@@ -430,28 +429,47 @@ def test_outlying_label_by_its_leave_one_out_error() -> None:
 # Findings and the next step
 
 
-def note_report(truth: Any = None, **changes: Any) -> dict[str, Any]:
-    """Sections of a report of three classes, of which the first has changes."""
-    one = {
-        "name": "a", "n_labels": 5, "label_share": 0.5, "row_share": 0.5, "n_unlabeled": 50,
-    }  # fmt: skip
+CLASS = {"name": "a", "n_labels": 5, "label_share": 0.5, "row_share": 0.5, "n_unlabeled": 50}
+REPORT: dict[str, Any] = {
+    "kind": "classification",
+    "fitted": {
+        "unlabeled_use": "a graph",
+        "remedies": {"unlabeled_weight": "l", "convergence": "s", "underfitting": "c"},
+        "margin_note": "",
+    },
+    "convergence": {"status": "converged", "n_iter": 1, "max_iter": 10},
+    "graph": {
+        "n_points": 200, "n_points_unlabeled": 0, "n_components_unlabeled": 0, "n_isolated": 0,
+        "unlabeled_components": [],
+    },
+    "twin": {"n_differing": 3, "n_unlabeled": 100, "share_differing": 0.03},
+    "volumes": {"classes": [CLASS | {"name": name} for name in "abc"], "n_to_check": 20},
+    "rows": {
+        "n_contradicted": 0,
+        "suggested": [],
+        "contradicted": [{"id": "r7", "label": "a", "predicted": "b", "margin": 1.5}],
+        "least_certain": [{"id": f"u{i}"} for i in range(10)],
+    },
+    "truth": {},
+}  # fmt: skip
+
+
+def changed(changes: dict[str, Any]) -> dict[str, Any]:
+    """The sections of a report with changes."""
+    merged = {k: REPORT.get(k, {}) | v if isinstance(v, dict) else v for k, v in changes.items()}
+    return REPORT | merged
+
+
+def of_class(**changes: Any) -> dict[str, Any]:
+    """Three classes, of which the first has changes; one can have all the unlabelled rows."""
     others = 0 if changes.get("n_unlabeled") == 100 else 50
-    return {
-        "kind": "classification",
-        "fitted": {
-            "unlabeled_use": "a graph",
-            "remedies": {"unlabeled_weight": "l", "convergence": "s", "underfitting": "c"},
-            "margin_note": "",
-        },
-        "convergence": {"status": "converged", "n_iter": 1, "max_iter": 10},
-        "graph": {"n_components_unlabeled": 0, "n_isolated": 0},
-        "twin": {"n_differing": 3, "n_unlabeled": 100, "share_differing": 0.03},
-        "volumes": {
-            "classes": [one | changes, *(one | {"name": n, "n_unlabeled": others} for n in "bc")]
-        },
-        "rows": {"n_contradicted": 0},
-        "truth": truth or {},
-    }
+    classes = [CLASS | changes, *(CLASS | {"name": n, "n_unlabeled": others} for n in "bc")]
+    return {"volumes": {"classes": classes}}
+
+
+def of_spread(std: float) -> dict[str, Any]:
+    """Predicted numbers, by their standard deviation."""
+    return {"kind": "regression", "volumes": {"labels": {"std": 1.0}, "rows": {"std": std}}}
 
 
 def notes_of(report: dict[str, Any]) -> list[str]:
@@ -464,82 +482,60 @@ USUAL = [
     "info: From the labels alone 3.0\u00a0% of 100 unlabelled rows would get another class.",
 ]
 NOWHERE = "problem: No unlabelled row was given the class “a”. Label more rows of it, or try l."
+SINGLE = [
+    CLASS | {"name": str(k), "n_labels": 1, "label_share": 0.1, "row_share": 0.1,
+             "n_unlabeled": 50 * (k > 6)}
+    for k in range(10)
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
         ({}, []),
-        (
-            {"n_unlabeled": 100},
-            ["problem: Every unlabelled row was given the class “a”. Look at the scales of the "
-             "columns and at gamma, or try l."],
-        ),
-        ({"n_unlabeled": 0}, [NOWHERE]),
-        ({"n_unlabeled": 0, "fills_prior": False}, [NOWHERE]),
-        ({"n_unlabeled": 0, "fills_prior": True}, []),  # no more rows: the user said so
-        (
-            {"row_share": 0.1},
-            ["warning: The class “a” has 50.0\u00a0% of the labels but 10.0\u00a0% of the rows."],
-        ),
-        (
-            {"n_unlabeled": 0, "n_labels": 1},
-            [NOWHERE, "warning: The class “a” was learnt from a single label."],
-        ),
+        (of_class(n_unlabeled=100),
+         ["problem: Every unlabelled row was given the class “a”. Look at the scales of the "
+          "columns and at gamma, or try l."]),
+        (of_class(n_unlabeled=0), [NOWHERE]),
+        (of_class(n_unlabeled=0, fills_prior=False), [NOWHERE]),
+        (of_class(n_unlabeled=0, fills_prior=True), []),  # no more rows: the user said so
+        (of_class(row_share=0.1),
+         ["warning: The class “a” has 50.0\u00a0% of the labels but 10.0\u00a0% of the rows."]),
+        (of_class(n_unlabeled=0, n_labels=1),
+         [NOWHERE, "warning: The class “a” was learnt from a single label."]),
+        ({"volumes": {"classes": SINGLE}},
+         ["problem: No unlabelled row was given the classes “0”, “1”, “2”, “3”, “4” and 2 more. "
+          "Label more rows of them, or try l.",
+          "warning: Each of the classes “0”, “1”, “2”, “3”, “4” and 5 more was learnt from a "
+          "single label."]),
+        ({"graph": {"n_components_unlabeled": 1, "n_points_unlabeled": 2}},
+         ["warning: 1 part of the graph (2 points) holds no label: answers there depend on"]),
+        ({"graph": {"n_isolated": 1}}, ["warning: 1 point without any neighbour in the graph."]),
+        ({"convergence": {"status": "stopped"}},
+         ["problem: The solver ended as “stopped” after 1 iteration: the answers may still "
+          "change. Raise max_iter or tol, or use s."]),
+        ({"convergence": {"status": "precision reached"}},
+         ["good: The solver reached the precision of its arithmetic after 1 iteration."]),
+        ({"twin": {"share_differing": 0.6}}, ["warning: From the labels alone 60.0\u00a0% of 100"]),
+        ({"twin": {"n_differing": 0}},
+         ["warning: The supervised twin gives the same class to all"]),
+        ({"fitted": {"margin_note": "Vague."}}, ["warning: Vague."]),
+        ({"rows": {"n_contradicted": 1}},
+         ["warning: 1 labelled row gets another class than the label says, most clearly row r7 "
+          "(margin 1.50). Check these labels."]),
+        (of_spread(0.19),
+         ["problem: The predictions hardly vary: their standard deviation is 0.190, that of the "
+          "labels 1.00. A smaller c lets the function follow the labels."]),
+        (of_spread(0.21), []),
     ],
 )  # fmt: skip
-def test_notes_on_classes_come_most_serious_first(
-    changes: dict[str, Any], expected: list[str]
-) -> None:
-    assert notes_of(note_report(**changes)) == expected + USUAL
-
-
-@pytest.mark.parametrize(
-    ("section", "changes", "expected"),
-    [
-        ("graph", {"n_components_unlabeled": 1, "n_points_unlabeled": 2},
-         "warning: 1 part of the graph (2 points) holds no label: answers there depend on"),
-        ("graph", {"n_isolated": 1}, "warning: 1 point without any neighbour in the graph."),
-        ("convergence", {"status": "stopped"},
-         "problem: The solver ended as “stopped” after 1 iteration: the answers may still change. "
-         "Raise max_iter or tol, or use s."),
-        ("convergence", {"status": "precision reached"},
-         "good: The solver reached the precision of its arithmetic after 1 iteration."),
-        ("twin", {"share_differing": 0.6}, "warning: From the labels alone 60.0\u00a0% of 100"),
-        ("twin", {"n_differing": 0}, "warning: The supervised twin gives the same class to all"),
-        ("fitted", {"margin_note": "Vague."}, "warning: Vague."),
-        ("rows", {"n_contradicted": 1, "contradicted": [{"id": "r7", "margin": 1.5}]},
-         "warning: 1 labelled row gets another class than the label says, most clearly row r7 "
-         "(margin 1.50). Check these labels."),
-    ],
-)  # fmt: skip
-def test_notes_on_other_sections(section: str, changes: dict[str, Any], expected: str) -> None:
-    report = note_report()
-    report[section] = report[section] | changes
-    assert any(note.startswith(expected) for note in notes_of(report))
-
-
-def test_notes_on_several_classes_are_one() -> None:
-    report = note_report()
-    report["volumes"]["classes"] = [
-        {"name": str(k), "n_labels": 1, "label_share": 0.1, "row_share": 0.1,
-         "n_unlabeled": 50 * (k > 6)}
-        for k in range(10)
-    ]  # fmt: skip
-    assert [note for note in notes_of(report) if note not in USUAL] == [
-        "problem: No unlabelled row was given the classes “0”, “1”, “2”, “3”, “4” and 2 more. "
-        "Label more rows of them, or try l.",
-        "warning: Each of the classes “0”, “1”, “2”, “3”, “4” and 5 more was learnt from a single "
-        "label.",
-    ]
-
-
-def test_predictions_that_hardly_vary_are_a_problem(sine: Any, of_sine: ReportData) -> None:
-    fit = sine[0]
-    flat = outcome(fit.table.X, fit.table.y, LapSVR(gamma_A=1e4), unlabeled=float("nan"))
-    found = [[n["level"] for n in data.notes if "hardly vary" in n["text"]]
-             for data in (collect(flat), of_sine)]  # fmt: skip
-    assert found == [["problem"], []]
+def test_notes_come_most_serious_first(changes: dict[str, Any], expected: list[str]) -> None:
+    notes = notes_of(changed(changes))
+    others = [note for note in notes if note not in USUAL]
+    assert len(others) == len(expected)
+    assert all(map(str.startswith, others, expected))
+    levels = [("problem", "warning", "good", "info").index(note.split(":")[0]) for note in notes]
+    assert levels == sorted(levels)
 
 
 @pytest.mark.parametrize(
@@ -567,26 +563,9 @@ def test_few_errors_decide_nothing(
     truth = rows.compare_with_truth("known")
     both = n_errors + twin_n_errors
     assert truth["p_value"] == (stats.binomtest(n_errors, both).pvalue if both else 1.0)
-    (note,) = (n for n in notes_of(note_report(truth)) if "wrong instead of" in n)
+    (note,) = (n for n in notes_of(changed({"truth": truth})) if "wrong instead of" in n)
     assert note.startswith(f"{level}: ")
     assert words in note
-
-
-STEP = {
-    "kind": "classification",
-    "fitted": {"margin_note": ""},
-    "rows": {
-        "n_contradicted": 0,
-        "suggested": [],
-        "contradicted": [{"id": "r7", "label": "a", "predicted": "b"}],
-        "least_certain": [{"id": f"u{i}"} for i in range(10)],
-    },
-    "graph": {
-        "n_points": 200, "n_points_unlabeled": 0, "n_components_unlabeled": 0,
-        "unlabeled_components": [],
-    },
-    "volumes": {"n_to_check": 20},
-}  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -621,11 +600,9 @@ STEP = {
     ],
 )  # fmt: skip
 def test_next_step(changes: dict[str, Any], expected: str) -> None:
-    report: dict[str, Any] = STEP | {"notes": [{"level": "good", "text": "fine"}]}
-    for section, values in changes.items():
-        report[section] = report[section] | values if isinstance(values, dict) else values
+    notes = changes.get("notes", [{"level": "good", "text": "fine"}])
     hints = Hints("--next next.csv writes them.", "lapwing predict")
-    assert next_step(report, report["notes"], hints).startswith(expected)
+    assert next_step(changed(changes), notes, hints).startswith(expected)
 
 
 TRUST = {

@@ -90,9 +90,6 @@ def application(session: Session, token: str, downloads: Mapping[str, Download])
             Route("/", handlers.page),
             Route("/static/{name}", handlers.static),
             *(Route(f"/api/{name}", handlers.answer(ask)) for name, ask in QUESTIONS.items()),
-            Route("/api/map/{key}", handlers.map),
-            Route("/api/colours", handlers.colours),
-            Route("/api/image/{row}", handlers.image),
             Route("/api/events", handlers.events),
             Route("/api/export/{name}", handlers.export),
             *(
@@ -132,7 +129,9 @@ class _Handlers:
         """Return the handler of a question."""
 
         async def handle(request: Request) -> Response:
-            return _json(await self._call(ask, self._session, request.query_params))
+            asked = {**request.query_params, **request.path_params}
+            found = await self._call(ask, self._session, asked)
+            return found if isinstance(found, Response) else _json(found)
 
         return handle
 
@@ -145,20 +144,6 @@ class _Handlers:
             return _json({"version": done} if isinstance(done, int) else done._asdict())
 
         return handle
-
-    async def map(self, request: Request) -> Response:
-        content = await self._call(self._session.map, request.path_params["key"])
-        return Response(content, media_type=_BINARY)
-
-    async def colours(self, request: Request) -> Response:
-        version, learnt, content = await self._call(self._session.colours)
-        versions = {"x-version": str(version), "x-model-version": str(learnt)}
-        return Response(content, headers=versions, media_type=_BINARY)
-
-    async def image(self, request: Request) -> Response:
-        row = whole(request.path_params["row"], "The row")
-        kind, content = await self._call(self._session.image, row)
-        return Response(content, media_type=kind)
 
     async def export(self, request: Request) -> Response:
         name = request.path_params["name"]
@@ -387,12 +372,26 @@ def _find(session: Session, asked: Mapping[str, str]) -> list[int]:
     return session.find(query)
 
 
-# By the last part of their address: questions that are answered as JSON.
+def _colours(session: Session, asked: Mapping[str, str]) -> Response:
+    version, learnt, content = session.colours()
+    versions = {"x-version": str(version), "x-model-version": str(learnt)}
+    return Response(content, headers=versions, media_type=_BINARY)
+
+
+def _image(session: Session, asked: Mapping[str, str]) -> Response:
+    kind, content = session.image(whole(asked["row"], "The row"))
+    return Response(content, media_type=kind)
+
+
+# By the last part of their address: questions that are answered as JSON, if not by a Response.
 QUESTIONS: Mapping[str, Question] = {
     "state": lambda session, asked: session.state(),
     "rows": lambda session, asked: session.rows(whole_numbers(asked.get("ids", ""), "ids")),
     "find": _find,
     "suggest": _suggest,
+    "map/{key}": lambda session, asked: Response(session.map(asked["key"]), media_type=_BINARY),
+    "colours": _colours,
+    "image/{row}": _image,
 }
 
 
@@ -463,7 +462,8 @@ HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "cache-control": "no-store",
 }
-# Any port, as users of other machines connect through a tunnel with another port.
+# Any port, as users of other machines connect through a tunnel with another port. Starlette's
+# TrustedHostMiddleware would refuse in plain text that does not say which address to open.
 _HOST = re.compile(r"(?:127\.0\.0\.1|localhost)(?::\d{1,5})?", re.IGNORECASE)
 _METHODS = ("GET", "HEAD", "POST")
 _CHECKED_HEADERS = ("host", "origin", "content-type", "sec-fetch-site", "sec-fetch-mode")
