@@ -10,25 +10,31 @@ from lapwing._label import model as background
 from lapwing._label.model import LatestJob
 
 
+class Held(LatestJob[int]):
+    """A job that has begun with the value 1, and ends when it may."""
+
+    def __init__(self) -> None:
+        self.begun, self.may_end, self.seen = threading.Event(), threading.Event(), list[int]()
+        super().__init__(self.hold, "test")
+        self.offer(1)
+        assert self.begun.wait(10)
+
+    def hold(self, value: int) -> None:
+        self.seen.append(value)
+        self.begun.set()
+        assert self.may_end.wait(10)
+
+
 def test_job_runs_for_the_newest_value_only() -> None:
-    begun, may_end, seen = threading.Event(), threading.Event(), []
-
-    def job(value: int) -> None:
-        seen.append(value)
-        begun.set()
-        assert may_end.wait(10)
-
-    newest = LatestJob(job, "test")
-    newest.offer(1)
-    assert begun.wait(10)
+    newest = Held()
     assert not newest.overtaken
     for value in (2, 3, 4):
         newest.offer(value)
     assert newest.overtaken
     assert not newest.wait(0.01)
-    may_end.set()
+    newest.may_end.set()
     assert newest.wait(10)
-    assert seen == [1, 4]
+    assert newest.seen == [1, 4]
     newest.close()
 
 
@@ -51,17 +57,9 @@ def test_pause_ends_when_a_newer_value_is_offered() -> None:
 
 def test_closing_does_not_wait_for_a_long_job(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(background, "_PATIENCE", 0.01)
-    begun, may_end = threading.Event(), threading.Event()
-
-    def job(value: int) -> None:
-        begun.set()
-        may_end.wait(10)
-
-    newest = LatestJob(job, "test")
-    newest.offer(1)
-    assert begun.wait(10)
+    newest = Held()
     newest.close()
     assert newest._thread.is_alive()
-    may_end.set()
+    newest.may_end.set()
     newest._thread.join(10)
     assert not newest._thread.is_alive()

@@ -14,6 +14,7 @@ from lapwing._label.learner import Estimate
 from lapwing._label.server import read_target
 from lapwing._label.session import Session
 from lapwing._label.state import Checks, check_places, looks_done, mixed
+from lapwing._report.text import percent
 from lapwing.model_selection.evidence import exact_error, rows_needed
 from tests.label.pages import CLASSES, problem, session
 
@@ -73,12 +74,20 @@ def test_error_is_estimated_from_check_rows_only(tmp_path: Path) -> None:
         answer(found, 12)
         history, state = found.history, found.state()
         assert sum(len(batch.checked) for batch in history.batches) == 6
-        evidence = state["evidence"]
-        assert (evidence["n_rows"], evidence["n_wrong"]) == (6, evidence["n_wrong"])
-        expected = exact_error(evidence["n_wrong"], 6)
-        assert (evidence["error"], evidence["low"], evidence["high"]) == expected
-        assert "Of 6 rows drawn at random" in evidence["words"]
-        # Against fits without the label of each check row.
+        for batch, step in zip(history.batches, state["history"], strict=True):
+            expected = ""
+            for _, predicted in batch.checked:
+                name = "" if predicted == NO_CODE else history.classes[predicted]
+                said = "as the model said" if name == step["label"] else f"the model said {name}"
+                expected = f"drawn at random, {said}" if name else "drawn at random"
+            assert step["checked"] == expected
+        *_, point = state["curve"]
+        assert (point["n_labels"], point["volumes"]) == (12, dict.fromkeys(CLASSES, 20))
+        # One label is wrong; against fits without the label of each check row.
+        drawn, odd = found._state.checks.rows, int(found._state.checked[0])
+        found.give([odd], next(name for name in CLASSES if name != TRUTH[odd]))
+        assert found.rest()
+        evidence = found.state()["evidence"]
         assert found.answers is not None
         labels, n_wrong = found.labels(), 0
         for row in found._state.checked.tolist():
@@ -86,24 +95,26 @@ def test_error_is_estimated_from_check_rows_only(tmp_path: Path) -> None:
             without[row] = ""
             codes = [history.classes.index(name) if name else -1 for name in without]
             model = type(found.answers.model)(unlabeled=-1).fit(X, codes)
-            n_wrong += history.classes[model.transduction_[row]] != TRUTH[row]
-        assert evidence["n_wrong"] == n_wrong
-        drawn = found._state.checks.rows
+            n_wrong += history.classes[model.transduction_[row]] != labels[row]
+        assert (evidence["n_rows"], evidence["n_wrong"]) == (6, n_wrong)
+        error, low, high = (evidence[name] for name in ("error", "low", "high"))
+        assert (error, low, high) == exact_error(n_wrong, 6)
+        assert 0 < low < error < high < 1
+        assert evidence["words"] == (
+            f"About {percent(error)} of the rows without a label are wrong; with a probability of "
+            f"90 % between {percent(low)} and {percent(high)}. Of 6 rows drawn at random the model "
+            f"misses {n_wrong}."
+        )
+        found.undo()
+        found.undo()
+        curve = found.state()["curve"]
+        assert curve == [one for one in state["curve"] if one["n_labels"] <= 11]
     with session(X, tmp_path, check_every=2) as again:
+        assert [one for one in again.state()["curve"] if one in curve] == curve
         assert again._state.checks.rows == drawn
-        assert [b.checked for b in again.history.batches] == [b.checked for b in history.batches]
-        assert again.history.n_asked == 12
-
-
-def test_steps_tell_check_rows_after_they_are_labelled() -> None:
-    with session(X, check_every=1) as found:
-        assert found.rest()
-        row = found.state()["suggestions"][0]
-        assert "checked" not in found.rows([row])[0]
-        answer(found, 8)
-        said = [step["checked"] for step in found.state()["history"]]
-        assert said[0] == "drawn at random"
-        assert said[-1] == "drawn at random, as the model said"
+        checked = [batch.checked for batch in history.batches]
+        assert [batch.checked for batch in again.history.batches] == [*checked, ()]
+        assert again.history.n_asked == 11
 
 
 def test_labels_record_how_their_rows_were_chosen(tmp_path: Path) -> None:

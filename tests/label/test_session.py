@@ -15,12 +15,12 @@ import scipy.sparse as sp
 
 from lapwing import LapERLSClassifier, LapSVC
 from lapwing._label import learner
+from lapwing._label.finding import Query
 from lapwing._label.journal import JournalError
 from lapwing._label.learner import Learner
 from lapwing._label.model import SlowAnswers
 from lapwing._label.session import Event, Session
 from lapwing._label.words import RequestError
-from lapwing._report.text import percent
 from tests.label.pages import (
     CLASSES,
     first,
@@ -210,26 +210,6 @@ def test_suggestions_omit_labelled_and_skipped_rows() -> None:
         assert found.state()["suggestions"]
 
 
-def test_estimated_errors_are_kept_in_the_journal(tmp_path: Path) -> None:
-    with session(X, tmp_path, check_every=1) as found:
-        for _ in range(9):
-            assert found.rest()
-            row = found.state()["suggestions"][0]
-            found.give([row], TRUTH[row])
-        assert found.rest()
-        state = found.state()
-        evidence, (*_, point) = state["evidence"], state["curve"]
-        assert 0 <= evidence["low"] <= evidence["error"] < evidence["high"] < 1
-        assert evidence["words"].startswith(f"About {percent(evidence['error'])} of the rows")
-        assert (point["n_labels"], point["volumes"]) == (9, dict.fromkeys(CLASSES, 20))
-        curve = state["curve"]
-        found.undo()
-        assert all(one["n_labels"] <= 8 for one in found.state()["curve"])
-    with session(X, tmp_path) as found:
-        known = [one for one in curve if one["n_labels"] <= 8]
-        assert [one for one in found.state()["curve"] if one in known] == known
-
-
 def test_label_that_contradicts_its_neighbours_is_suspicious() -> None:
     with session(X) as found:
         for name in CLASSES:
@@ -245,22 +225,18 @@ def test_label_that_contradicts_its_neighbours_is_suspicious() -> None:
         assert found.state()["suspicious"] == [label]
 
 
-def test_rows_have_cells_text_and_label() -> None:
-    texts = np.array([f"text {row}" for row in range(60)], dtype=object)
-    with session(X, texts=texts, classes=CLASSES) as found:
-        learn(found, [2], "u")
-        (row,) = found.rows([2])
-    assert (row["row"], row["id"], row["text"], row["image"]) == (2, "2", "text 2", False)
-    assert row["cells"] == {f"x{j}": f"{X[2, j]:.6g}" for j in range(2)}
-    assert (row["given"], row["predicted"], row["confidence"]) == ("u", None, None)
-
-
-def test_rows_have_candidate_classes_and_the_columns_that_separate_them() -> None:
+def test_rows_have_cells_candidate_classes_and_the_columns_that_separate_them() -> None:
     X, truth = problem()
     X = np.column_stack([np.random.default_rng(0).normal(size=len(X)), X])  # noise is first
-    with session(X) as found:
-        assert found.rows([0])[0]["candidates"] == []
-        assert found.rows([0])[0]["first_columns"] == ["x0", "x1", "x2"]
+    texts = np.array([f"text {row}" for row in range(60)], dtype=object)
+    with session(X, texts=texts) as found:
+        learn(found, [2], truth[2])
+        (seen,) = found.rows([2])
+        assert (seen["row"], seen["id"], seen["text"], seen["image"]) == (2, "2", "text 2", False)
+        assert seen["cells"] == {f"x{j}": f"{X[2, j]:.6g}" for j in range(3)}
+        assert (seen["given"], seen["predicted"], seen["confidence"]) == (truth[2], None, None)
+        assert (seen["candidates"], seen["first_columns"]) == ([], ["x0", "x1", "x2"])
+        found.undo()
         for name in CLASSES:
             found.give([truth.index(name)], name)
         assert found.wait()
@@ -328,6 +304,15 @@ def test_maps_separate_the_groups() -> None:
         ("undo", (1,), "no step 1 to take back; perhaps it was taken back already"),
         *(("undo", (k,), f"no step {k} to take back") for k in (0, 3, -1, 10**30)),
         ("mark", ([2], "odd"), "There is no mark 'odd'"),
+        ("find", (Query(" "),), "Type some words"),
+        ("find", (Query(label="none"),), "There is no class 'none'"),
+        ("find", (Query(label="u", by="me"),), "given or predicted or either, not 'me'"),
+        (
+            "find",
+            (Query(state="odd"),),
+            r"There is no kind of rows 'odd'\. Use one of labelled, unlabelled, sure, uncertain, "
+            "suggested, suspicious, flagged, skipped",
+        ),
     ],
 )
 def test_refused_changes_are_reported_and_not_written(
