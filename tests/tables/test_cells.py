@@ -7,7 +7,6 @@ import pytest
 from lapwing._tables.cells import (
     Amount,
     cells_of_texts,
-    count_marks,
     kind_of_unit,
     read_amount,
     unit_in_name,
@@ -44,11 +43,6 @@ def test_reads_amounts(decimal: str) -> None:
     expected = {text: Amount(*amount) for text, amount in AMOUNTS[decimal].items()}
     expected |= dict.fromkeys(NO_AMOUNTS[decimal])
     assert {text: read_amount(text, decimal) for text in expected} == expected
-
-
-def test_counts_decimal_marks() -> None:
-    assert count_marks(["0.661"]) == {".": 1, ",": 0}
-    assert count_marks(["-0,661", "1,234", "1.234"]) == {".": 0, ",": 1}
 
 
 def test_strips_blanks_of_no_width() -> None:

@@ -164,6 +164,7 @@ FILES: dict[str, tuple[Any, dict[str, Any], dict[str, Any]]] = {
     "arrays.npz": (_ARRAYS, {"id": "key"},
         {"X": _ARRAYS["X"].tolist(), "dtype": np.dtype(np.float32), "names": ("w", "h"),
          "ids": ["a", "b", "c"], "y": [4, -1, 7], "unlabeled": -1}),
+    "marker.npz": (_ARRAYS, {"unlabeled": ("4",)}, {"y": [-2, -1, 7], "unlabeled": -2}),
     "dropped.npz": (_ARRAYS, {"drop": ("w",)}, {"X": [[2], [4], [8]], "names": ("h",)}),
     "truth values.npz": (_ARRAYS, {"label": "z"}, {"y": ["true", "false", "true"]}),
     **{
@@ -201,6 +202,7 @@ def facts(table: Table) -> dict[str, Any]:
 
 @pytest.mark.filterwarnings("ignore:.*only one row has the label")
 @pytest.mark.filterwarnings("ignore:.*every row has a label")
+@pytest.mark.filterwarnings("ignore:.*have the label '-1', which counts as a class")
 @pytest.mark.parametrize("case", FILES)
 def test_reads_files(tmp_path: Path, case: str) -> None:
     content, options, expected = FILES[case]

@@ -136,10 +136,23 @@ COLUMNS: dict[str, tuple[list[str], Any]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", COLUMNS)
+# The same for strict reading, of numbers and few values alone.
+STRICT: dict[str, tuple[list[str], Any]] = {
+    "plain numbers": (["007", "1.234", "NA", ""], NumberReading("")),
+    "few values": (["a", "b", "a", "b"], TextReading("")),
+    "half of it text": (["1", "a"] * 4, TextReading("")),
+    "values of few rows": (["a", "b", "c", "d", "a", "b"], "4 values of text"),
+    "decimal comma": (["1,5", "2", "3", "4"], "holds text"),
+    "mark of a missing value": (["1", "-", "3", "4"], "holds text"),
+    "many values": ([f"K{i}" for i in range(30)], "30 values of text"),
+    "undeclared sentences": (sentences(30), "30 values of text"),
+}
+
+
+@pytest.mark.parametrize("name", [*COLUMNS, *STRICT])
 def test_infers_types_of_columns(name: str) -> None:
-    texts, expected = COLUMNS[name]
-    found = infer(texts, name)
+    texts, expected = (COLUMNS | STRICT)[name]
+    found = infer_strictly(name, cells_of_texts(texts)) if name in STRICT else infer(texts, name)
     if isinstance(expected, str):
         assert isinstance(found, Unusable)
         assert expected in found.reason
@@ -148,26 +161,6 @@ def test_infers_types_of_columns(name: str) -> None:
         assert getattr(found, "unit", "") == ""
     else:
         assert found == replace(expected, column=name)
-
-
-@pytest.mark.parametrize(
-    ("texts", "expected"),
-    [
-        (["007", "1.234", "NA", ""], NumberReading("x")),
-        (["a", "b", "a", "b"], TextReading("x")),
-        (["1,5", "2", "3", "4"], "holds text"),
-        (["1", "-", "3", "4"], "holds text"),
-        ([f"K{i}" for i in range(30)], "30 values of text"),
-        (sentences(30), "30 values of text"),
-    ],
-)
-def test_infers_strictly_numbers_and_few_values_alone(texts: list[str], expected: Any) -> None:
-    found = infer_strictly("x", cells_of_texts(texts))
-    if isinstance(expected, str):
-        assert isinstance(found, Unusable)
-        assert expected in found.reason
-    else:
-        assert found == expected
 
 
 @pytest.mark.parametrize(
