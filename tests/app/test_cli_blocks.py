@@ -23,6 +23,7 @@ METHODS = {
     "laperls": "--method laperls --set space.n_components=20",
     "anchors": "--method anchors --set graph.n_anchors=25",
     "eigenfunctions": "--method eigenfunctions",
+    "lapsvc": "--method lapsvc --set kernel=linear --set graph.n_neighbors=5",
 }
 QUICK = f"{FIT} --drop name {METHODS['eigenfunctions']}"
 STAYED = "stayed in their files"
@@ -48,7 +49,8 @@ def large(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("method", "scale"), [("laperls", "none"), ("anchors", "standard"), ("eigenfunctions", "none")]
+    ("method", "scale"),
+    [("laperls", "none"), ("anchors", "standard"), ("eigenfunctions", "none"), ("lapsvc", "none")],
 )
 def test_fits_in_blocks_equal_fits_of_the_table(
     monkeypatch: pytest.MonkeyPatch, method: str, scale: str

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from lapwing._app.options import LabeledRequest
 from lapwing._app.requests import FitRequest, PredictRequest, advice_of
+from lapwing._app.settings import make_estimator
 from lapwing._host.modules import require
 from lapwing._host.terminal import current_line
 from lapwing._rows import ParquetRows, is_rows, moments_of
@@ -19,15 +20,8 @@ from lapwing._tables.embedding import Embedder, Encoder, find_encoder, store_bes
 from lapwing._tables.encoders import NUMERIC, Features
 from lapwing._tables.preprocessing import Preprocessed, check_weights, preprocess, preprocess_rows
 from lapwing._tables.tables import Table, read_table
-from lapwing.estimators import (
-    AnchorGraphClassifier,
-    EigenfunctionClassifier,
-    LapERLSClassifier,
-    LapERLSRegressor,
-)
 
 _LARGE_BYTES = 2**28  # of features that stay on disk
-_READ_BLOCKS = (AnchorGraphClassifier, EigenfunctionClassifier, LapERLSClassifier, LapERLSRegressor)
 
 
 def read(request: LabeledRequest) -> Table:
@@ -44,7 +38,8 @@ def read(request: LabeledRequest) -> Table:
 def block_source(request: FitRequest) -> ParquetRows | None:
     """Return the features of a request as rows on disk; None if the table must be read whole."""
     plain = request.label is not None and not (
-        request.distributed
+        request.automatic
+        or request.distributed
         or request.truth
         or request.layout
         or request.keep
@@ -53,14 +48,14 @@ def block_source(request: FitRequest) -> ParquetRows | None:
     )
     files = [request.report, request.onnx, request.next_rows, request.labels_file]
     parquet = all(path.suffix.lower() == ".parquet" and path.is_file() for path in request.data)
-    blocks = not request.automatic and issubclass(request.chosen.estimator, _READ_BLOCKS)
-    if not (plain and parquet and blocks) or any(file is not None for file in files):
+    if not (plain and parquet) or any(file is not None for file in files):
         return None
     rows = _open_features(request)
-    if rows is None:
+    if rows is None or rows.shape[0] * rows.shape[1] * rows.dtype.itemsize <= _LARGE_BYTES:
         return None
-    large = rows.shape[0] * rows.shape[1] * rows.dtype.itemsize > _LARGE_BYTES
-    return rows if large and moments_of(rows).not_finite is None else None
+    estimator = make_estimator(request.chosen, request.parameters, request.seed)
+    blocks = estimator._reads_blocks(rows) and moments_of(rows).not_finite is None
+    return rows if blocks else None
 
 
 def _open_features(request: FitRequest) -> ParquetRows | None:
