@@ -67,25 +67,20 @@ def test_predictions_in_batches_equal_those_of_the_whole_table(
     folder: Path, sizes: list[int], monkeypatch: pytest.MonkeyPatch, options: str, suffix: str
 ) -> None:
     # Some do not know the column of names.
-    assert "137 rows" in run(f"{PREDICT} --predictions out{suffix} {options}").out
-    assert sizes == [50, 50, 30, 7]
+    told = found(run(f"{PREDICT} --predictions out{suffix} {options} --json"))
+    assert (told["rows"], sizes) == (137, [50, 50, 30, 7])
     printed = run(f"{PREDICT} {options} -q").out
     monkeypatch.setattr(predicting, "_ROWS", 10**6)
     assert run(f"{PREDICT} --predictions whole{suffix} {options}").code == 0
     read: Any = {".csv": pl.read_csv, ".parquet": pl.read_parquet}[suffix]
     whole = read(f"whole{suffix}")
+    labels = whole["label"].to_list()
+    assert told["predicted"] == {name: labels.count(name) for name in "uv"}
     # Products of other sizes round.
     assert_frame_equal(read(f"out{suffix}"), whole, rel_tol=1e-9)
     answers = pl.read_csv(printed.encode())  # with one line of names
     assert_frame_equal(answers.cast(dict(whole.schema)), whole, rel_tol=1e-9)
     assert [path.name for path in folder.iterdir() if path.name.startswith(".")] == []
-
-
-def test_batches_are_counted(sizes: list[int]) -> None:
-    told = found(run(f"{PREDICT} --predictions out.csv --json"))
-    labels = pl.read_csv("out.csv")["label"].to_list()
-    assert (told["rows"], len(sizes)) == (137, 4)
-    assert told["predicted"] == {name: labels.count(name) for name in "uv"}
 
 
 def test_an_error_in_a_late_batch_leaves_no_file(sizes: list[int]) -> None:

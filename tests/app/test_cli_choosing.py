@@ -426,40 +426,6 @@ def test_tune_of_numbers_and_of_single_labels(blobs: pl.DataFrame) -> None:
     assert "LapRLSRegressorCV" in run(f"tune {LABELS} --drop x").out
 
 
-# --- probabilities --------------------------------------------------------------------------------
-
-
-def test_probabilities_of_a_fit_and_of_new_rows(blobs: pl.DataFrame) -> None:
-    done(run(f"{FIT} --predictions a.csv --model m --probabilities"))
-    own = pl.read_csv("a.csv")
-    columns = ["id", "label", "probability", "sure", "probability_a", "probability_b"]
-    assert own.columns[:6] == columns
-    shares = own.select("probability_a", "probability_b").to_numpy()
-    np.testing.assert_allclose(shares.sum(axis=1), 1)
-    np.testing.assert_array_equal(own["probability"], shares.max(axis=1))
-    X, y = arrays(blobs)
-    model = LapSVC(unlabeled="", random_state=0).fit(X, y)
-    np.testing.assert_allclose(shares, model.predict_proba(X), rtol=1e-7)
-    new = pl.read_csv(done(run("predict m t.csv --id cell --probabilities")).encode())
-    assert new.drop("was_labeled").equals(own.drop("was_labeled"))
-
-
-def test_predictions_as_arrays() -> None:
-    done(run(f"{FIT} --predictions a.npz --model m --probabilities"))
-    done(run(f"{FIT} --predictions a.csv --probabilities"))
-    table = pl.read_csv("a.csv")
-    with np.load("a.npz", allow_pickle=False) as answers:
-        assert answers.files == table.columns
-        for name in answers.files:
-            assert answers[name].tolist() == table[name].to_list()
-    done(run(f"{FIT} --predictions b.npz --probabilities"))
-    assert Path("b.npz").read_bytes() == Path("a.npz").read_bytes()
-    done(run("predict m t.csv --predictions c.npz -q"))
-    with np.load("c.npz", allow_pickle=False) as answers:
-        assert "probability_a" not in answers.files
-        assert "probability" in answers.files
-
-
 def test_methods_without_left_out_labels_have_no_sure_rows() -> None:
     told = found(run(f"{FIT} --method s3vc --json"))
     assert (told["sure"], told["trust"]["threshold"]) == (0, None)

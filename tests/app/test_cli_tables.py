@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lapwing._app.requests import FitRequest, InfoRequest
 from lapwing.models import Model, load_model, save_model
 from tests.helpers.commandline import done, found, refused, run, warned
 from tests.helpers.customers import LABEL, TRUTH, N, write_csv, write_ods, write_xlsx
@@ -117,17 +116,6 @@ def test_free_text_is_learnt_from() -> None:
     for wrong in ("Bemerkung", "Bemerkung=x", "Bemerkung=-1", "=1", "Bemerkung=inf"):
         told = f"--weight {wrong}: write COLUMN=WEIGHT"
         refused(run(f"{fit} --weight {wrong}"), told)
-
-
-def test_commands_omit_defaults() -> None:
-    data = (Path("t.csv"),)
-    request = InfoRequest(data=data, label="y", strict=True, decimal=",", features=("a", "b"))
-    assert request.fit_command(None, None) == (
-        "lapwing fit t.csv --decimal , --label y --features a --features b --strict "
-        "--predictions predictions.csv"
-    )
-    for strict in (True, False):
-        assert ("--strict" in FitRequest(data=data, strict=strict).command) == strict
 
 
 @pytest.mark.parametrize(

@@ -190,22 +190,28 @@ def test_missing_values_of_a_sparse_file_are_filled_in() -> None:
     assert "missing numbers replaced by the median of their column" in said
 
 
-@pytest.mark.parametrize("suffix", ["svm", "mtx", "npy"])
+@pytest.mark.parametrize("suffix", ["svm", "mtx", "npy", "npz"])
 def test_matrices_with_labels(suffix: str) -> None:
     X, y = make_blobs(60, 4, centers=2, random_state=0)
     X[np.abs(X) < 1] = 0
     known = np.arange(60) < 10
     Path("labels.txt").write_text("\n".join(np.where(known, y.astype(str), "")) + "\n")
-    options = "--unlabeled -1" if suffix == "svm" else "--labels labels.txt"
+    options = {"svm": "--unlabeled -1", "npz": "--label y"}.get(suffix, "--labels labels.txt")
     if suffix == "svm":
         dump_svmlight_file(X, np.where(known, y, -1), "t.svm", zero_based=False)
     elif suffix == "mtx":
         scipy.io.mmwrite("t.mtx", sp.csr_matrix(X))
-    else:
+    elif suffix == "npy":
         np.save("t.npy", X)
+    else:
+        np.savez("t.npz", X=X, y=np.where(known, y, -1))
     done(run(f"fit t.{suffix} {options} --predictions p.csv --model m"))
     answers = pl.read_csv("p.csv")
     assert answers["label"].to_list() == y.tolist()
+    assert answers["id"].to_list() == list(range(1, 61))
+    one = answers["score_1"].to_numpy()
+    np.testing.assert_array_equal(answers["score_0"], -one)
+    np.testing.assert_array_equal(answers["margin"], 2 * np.abs(one))
     done(run(f"predict m t.{suffix} --predictions q.csv"))
     assert pl.read_csv("q.csv").drop("was_labeled").equals(answers.drop("was_labeled"))
     done(run(f"info t.{suffix} {options}"))
