@@ -47,7 +47,7 @@ def _module(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "path", [*sys.path])
     monkeypatch.setattr(sys, "modules", {**sys.modules})
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
-    reading._loaded.cache_clear()
+    reading.load_encoder.cache_clear()
     Path("features.py").write_text(CODE, encoding="utf-8")
     rng = np.random.default_rng(0)
     rows = []
@@ -91,7 +91,7 @@ def test_texts_are_learnt_from_by_their_vectors() -> None:
 
 def test_encoder_of_a_model_file_is_never_imported() -> None:
     done(run(f"{TEXTS} --model m"))
-    reading._loaded.cache_clear()
+    reading.load_encoder.cache_clear()
     del sys.modules["features"]
     refused(
         run("predict m t.csv"),
@@ -114,7 +114,7 @@ def test_encoder_of_a_model_file_is_never_imported() -> None:
         save_model(Model(loaded.pipeline, {**loaded.info, "encoder": encoder}), "d.lapwing")
         refused(run(f"predict d.lapwing t.csv {COUNTS}"), "d.lapwing was damaged")
     Path("features.py").write_text(f"{CODE}\n", encoding="utf-8")
-    reading._loaded.cache_clear()
+    reading.load_encoder.cache_clear()
     warned(run(PREDICT), "is not what m was fitted with: it has changed since")
 
 

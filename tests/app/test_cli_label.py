@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -281,22 +279,6 @@ def test_some_images_may_be_missing() -> None:
     write("t.csv", table())
     Path("r5").write_bytes(b"GIF89a")
     done(run(f"{LABEL} --image name"))
-
-
-# --- the end --------------------------------------------------------------------------------------
-
-PROCESS = "import sys; from lapwing._app.cli import main; sys.exit(main())"
-START = [sys.executable, "-c", PROCESS, *LABEL.split(), "--id", "name"]
-
-
-@pytest.mark.slow
-def test_sigterm_ends_it_as_ctrl_c_does() -> None:
-    write("t.csv", table())
-    with subprocess.Popen(START, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline().startswith("http")
-        process.terminate()
-        assert process.wait(30) in (0, 130)  # 130 if it had not begun to wait
 
 
 def test_ctrl_c_closes_the_page(monkeypatch: pytest.MonkeyPatch) -> None:

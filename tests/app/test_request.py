@@ -18,12 +18,11 @@ from lapwing._app import reading, verbs
 from lapwing._app.console import say
 from lapwing._app.methods import COMMAND_METHODS, derive_method
 from lapwing._app.options import SAY, LabeledRequest, flag_of, help_texts, option
-from lapwing._app.requests import CompareRequest, FitRequest
+from lapwing._app.requests import FitRequest, InfoRequest
 from lapwing._app.verbs import app, verb
 from tests.helpers.commandline import done, refused, run
 
 Asked = Callable[[str], Any]
-DATA = (Path("t.csv"),)
 FULL = (
     "'a b.csv' c.csv --label 'kind of' --id row --features x,z --features w --drop v --unlabeled ? "
     "--scale standard --seed 7 --truth known --map east --map north --method LapRLSClassifier "
@@ -69,43 +68,32 @@ def test_options_become_fields(asked: Asked) -> None:
     "command",
     [
         "fit t.csv",
-        f"fit {FULL}",
+        f"fit {FULL} --predictions p.csv --report r.html",
         "fit t.npy --labels l.npy",
         "info t.csv --label -x --n-neighbors 9",
+        "suggest 'a b.csv' --label y --set gamma_A=2 -k 3 --seed 4 --method laprls --out n.csv",
+        "compare 'a b.csv' --label y --rows 70 --out o.csv",
     ],
 )
 def test_the_command_of_a_request_asks_for_the_same(asked: Asked, command: str) -> None:
     first = asked(command)
-    assert first.command.startswith("lapwing ")
-    again = asked(first.command)
-    assert (again, again.command) == (first, first.command)
+    assert asked(first.full_command) == first
+    assert "--decimal" not in first.full_command  # nor any other default
+    if isinstance(first, FitRequest | InfoRequest):
+        again = asked(first.command)  # all options but those of the output
+        assert (again.command, again.written) == (first.command, {})
+        assert "--decimal auto" in first.command
 
 
-def test_the_command_of_a_suggestion_asks_for_the_same(asked: Asked) -> None:
+def test_the_commands_that_follow_a_suggestion(asked: Asked) -> None:
     options = "--label y --set gamma_A=2 -k 3 --seed 4 --method laprls"
     first = asked(f"suggest 'a b.csv' {options} --out n.csv")
-    assert (first.n_rows, first.out, first.method) == (3, Path("n.csv"), "laprls")
-    assert asked(first.full_command) == first
     again = asked(first.next_command)
     assert (again.data, again.out) == ((Path("a b.csv"), Path("n.csv")), Path("n-2.csv"))
     assert again.next_command.endswith("--out n-3.csv")
     expected = {"settings": ("gamma_A=2",), "seed": 4, "method": "laprls"}
     expected["predictions"] = Path("predictions.csv")
     assert asked(first.answer_command) == FitRequest(data=again.data, label="y", **expected)
-
-
-def test_a_comparison_asks_for_the_same_again() -> None:
-    request = CompareRequest(data=(Path("a b.csv"),), label="y", max_rows=70, out=Path("o.csv"))
-    command = "lapwing compare 'a b.csv' --label y --rows 70 --out o.csv"
-    assert shlex.split(request.full_command) == shlex.split(command)
-
-
-def test_the_command_omits_outputs() -> None:
-    request = FitRequest(data=DATA, report=Path("r.html"), quiet=True, as_json=True)
-    assert request.command == FitRequest(data=DATA).command
-    assert "r.html" not in request.command
-    assert request.wants_report
-    assert request.written == {"report": "r.html"}
 
 
 def test_every_field_is_an_option_of_its_verb() -> None:

@@ -20,7 +20,7 @@ from lapwing._app.reading import points_of
 from lapwing._app.requests import CompareRequest, FitRequest, TuneRequest, fit_command
 from lapwing._app.settings import make_estimator, settings_of
 from lapwing._arrays import is_sparse
-from lapwing._host.terminal import current_line
+from lapwing._host.terminal import StatusLine, current_line
 from lapwing._host.warn import warn
 from lapwing._report.record import Choice
 from lapwing._rows import is_rows
@@ -322,11 +322,7 @@ def command_of(estimator: Any, request: LabeledRequest, points: Any) -> str:
     return "" if settings is None else fit_command(request, method=method.name, settings=settings)
 
 
-def name_stage(request: LearningRequest) -> str:
-    """Return the description of a fit for its progress display."""
-    return "Choosing a method" if request.automatic else request.chosen.class_name
-
-
-def forecast_seconds(table: Table, request: LearningRequest) -> float:
-    """Forecast the seconds that a fit to the table takes."""
-    return request.chosen.forecast(size_of(table)).seconds
+def fit_line(table: Table, request: LearningRequest) -> StatusLine:
+    """Make the status line of a fit, with a forecast of its seconds."""
+    title = "Choosing a method" if request.automatic else request.chosen.class_name
+    return StatusLine(title, request.quiet, request.chosen.forecast(size_of(table)).seconds)

@@ -6,7 +6,7 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -164,5 +164,6 @@ def _fit_lapsvc(X: NDArray[Any], labels: NDArray[Any]) -> LapSVC:
         # 27 digits (a way to write 1) form a component of the graph, often without a label. They
         # count as errors.
         warnings.simplefilter("ignore", UnlabeledComponentWarning)
-        model = LapSVC().fit(X, labels)
-    return cast("LapSVC", model)
+        model = LapSVC()
+        model.fit(X, labels)
+    return model

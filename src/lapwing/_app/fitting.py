@@ -212,11 +212,9 @@ def _fit_method(
     prepared, estimator = chosen.scaled(prepared, table), chosen.estimator
     if keeps_graph:
         keep_graph(estimator, table.n)
-    if isinstance(request, FitRequest):
-        request.check_method(chosen.method, estimator.get_params(deep=False))
-        if request.distributed:
-            local = fit_on_cluster(estimator, prepared.points, table.y, table.labeled, request)
-            return prepared, replace(chosen, estimator=local)
+    if isinstance(request, FitRequest) and request.distributed:
+        local = fit_on_cluster(estimator, prepared.points, table.y, table.labeled, request)
+        return prepared, replace(chosen, estimator=local)
     fit_estimator(estimator, prepared.points, table.y, request)
     if chosen.sharpness is not None:
         sharpen_untested(estimator, chosen.sharpness)

@@ -82,7 +82,7 @@ def inspect(request: InfoRequest) -> dict[str, Any]:
         If the files cannot be read as a table. Cells and columns that cannot be fitted are returned
         as errors.
     """
-    encoder = load_encoder(request)
+    encoder = load_encoder(request.encoder)
     selection = Selection.of(request.read_options)
     raw, written = _read(request, selection)
     features = encode(raw, selection)

@@ -157,7 +157,7 @@ def _embedder(fitted: Fitted, known: Encoding | None, request: PredictRequest) -
         If the model needs an encoder that is not given, or vice versa.
     """
     columns = [one.column for one in fitted.readings if isinstance(one, EncodedReading)]
-    encoder = load_encoder(request)
+    encoder = load_encoder(request.encoder)
     if encoder is None:
         if columns:
             name = "an encoder" if known is None else known.name

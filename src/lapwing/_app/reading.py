@@ -11,7 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from lapwing._app.options import LabeledRequest
-from lapwing._app.requests import FitRequest, PredictRequest, advice_of
+from lapwing._app.requests import FitRequest, advice_of
 from lapwing._app.settings import make_estimator
 from lapwing._host.modules import require
 from lapwing._host.terminal import current_line
@@ -29,7 +29,7 @@ def read(request: LabeledRequest) -> Table:
 
     The encoder is loaded first, so that a wrong name fails early.
     """
-    load_encoder(request)
+    load_encoder(request.encoder)
     if isinstance(request, FitRequest) and (rows := block_source(request)) is not None:
         return read_labels_of(request, rows)
     return read_table(request.data, request.read_options, advice=advice_of(request))
@@ -94,7 +94,8 @@ def read_labels_of(request: FitRequest, rows: ParquetRows) -> Table:
     )
 
 
-def load_encoder(request: LabeledRequest | PredictRequest) -> Encoder | None:
+@lru_cache(maxsize=1)  # called before a table is read, and again when it is encoded
+def load_encoder(name: str | None) -> Encoder | None:
     """Load the encoder that a command names; None if it names none.
 
     Raises
@@ -102,12 +103,7 @@ def load_encoder(request: LabeledRequest | PredictRequest) -> Encoder | None:
     ValueError, ImportError
         If there is no encoder of that name.
     """
-    return None if request.encoder is None else _loaded(request.encoder)
-
-
-@lru_cache(maxsize=1)  # called before a table is read, and again when it is encoded
-def _loaded(name: str) -> Encoder:
-    return find_encoder(name, here=True)
+    return None if name is None else find_encoder(name, here=True)
 
 
 def points_of(table: Table, request: LabeledRequest) -> Preprocessed:
@@ -120,7 +116,7 @@ def points_of(table: Table, request: LabeledRequest) -> Preprocessed:
     """
     if is_rows(table.X):
         return preprocess_rows(table.X, table.feature_names, request.scale)
-    features, encoder = table.features, load_encoder(request)
+    features, encoder = table.features, load_encoder(request.encoder)
     if encoder is not None:
         check_weights(request.weights, features)  # before work that may take long
         features = embedder_beside(request.data[0], encoder).embed(features)

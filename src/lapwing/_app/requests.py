@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
 from lapwing._app import forecast
-from lapwing._app.methods import AUTO, COMMAND_METHODS, METHODS, CommandMethod, find_method
+from lapwing._app.methods import AUTO, COMMAND_METHODS, METHODS, find_method
 from lapwing._app.options import (
     LEARN,
     METHOD_OF_SETTINGS,
@@ -108,7 +108,7 @@ class FitRequest(LearningRequest, AnswersRequest):
     def __post_init__(self) -> None:
         super().__post_init__()
         self._check_cluster()
-        self.check_method(self.chosen, self.parameters)
+        self._check_onnx()
 
     @property
     def distributed(self) -> bool:
@@ -136,19 +136,15 @@ class FitRequest(LearningRequest, AnswersRequest):
                 f"--next: the rows to label next are not found on a cluster. Leave out {flag}."
             )
 
-    def check_method(self, method: CommandMethod, parameters: Mapping[str, Any]) -> None:
-        """Check that a method with these parameters supports the output files.
-
-        Raises
-        ------
-        ValueError
-            If it cannot be exported to ONNX.
-        """
-        if self.onnx is not None and self.encoder is not None:
+    def _check_onnx(self) -> None:
+        if self.onnx is None:
+            return
+        if self.encoder is not None:
             raise ValueError("--onnx: an ONNX file cannot hold the encoder. Leave out one of both.")
-        reason = method.reason_without_onnx(parameters)
-        if self.onnx is not None and reason:
-            raise ValueError(f"--onnx: {method.class_name} cannot be exported to ONNX: {reason}.")
+        # A comparison tries methods that can be exported.
+        if reason := self.chosen.reason_without_onnx(self.parameters):
+            name = self.chosen.class_name
+            raise ValueError(f"--onnx: {name} cannot be exported to ONNX: {reason}.")
 
     @property
     def hints(self) -> Hints:

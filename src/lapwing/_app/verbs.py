@@ -32,7 +32,6 @@ from lapwing._app import (
     requests,
     workflow,
 )
-from lapwing._app.choosing import forecast_seconds, name_stage
 from lapwing._app.console import json_text, say
 from lapwing._app.demo import draw_demo, run_demo
 from lapwing._app.inspection import inspect
@@ -212,7 +211,7 @@ def read_table(request: LabeledRequest) -> Table:
 def fit_table(request: requests.FitRequest) -> None:
     """Fit, write the files, and print the summary."""
     table = read_table(request)
-    with StatusLine(name_stage(request), request.quiet, forecast_seconds(table, request)):
+    with choosing.fit_line(table, request):
         outcome = fitting.fit(table, request)
     conclude(outcome, workflow.fit_summary, console.describe_fit, workflow.write_fit)
 
@@ -280,8 +279,7 @@ def suggest(request: requests.SuggestRequest) -> None:
     of two classes, the rows are spread over the table.
     """
     table = read_table(request)
-    decided = request.decided(numeric=table.numeric)
-    with StatusLine(name_stage(decided), request.quiet, forecast_seconds(table, decided)):
+    with choosing.fit_line(table, request.decided(numeric=table.numeric)):
         found = fitting.suggest(table, request)
     conclude(
         found, workflow.suggestion_summary, console.describe_suggestion, workflow.write_suggestion
