@@ -22,7 +22,7 @@ def of_ids(ids: list[str], labels: list[float] | None = None) -> Predictions:
     return Predictions(np.array(ids, dtype=object), values, np.arange(len(ids)) == 0)
 
 
-@pytest.mark.parametrize("name", ["p.csv", "p.parquet"])
+@pytest.mark.parametrize("name", ["p.csv", "p.parquet", "p.npz"])
 def test_predictions_survive_the_file_to_the_bit(tmp_path: Path, name: str) -> None:
     scores = np.random.default_rng(0).normal(size=(5, 2))
     scores *= 10.0 ** np.arange(-200, 300, 100)[:, None]
@@ -30,8 +30,9 @@ def test_predictions_survive_the_file_to_the_bit(tmp_path: Path, name: str) -> N
     known = np.array([True, False, True, False, False])
     rows = Predictions(ids, np.array([1, 2, 1, 2, 1]), known, np.array([1, 2]), scores)
     write_columns(rows.columns(), Path(name).suffix, tmp_path / name)
-    read = pl.read_csv if name == "p.csv" else pl.read_parquet
-    frame: Any = read(tmp_path / name)
+    read: Any = {"p.csv": pl.read_csv, "p.parquet": pl.read_parquet}.get(name, np.load)
+    found = read(tmp_path / name)
+    frame = found if isinstance(found, pl.DataFrame) else pl.DataFrame(dict(found))
     assert frame["id"].to_list() == ids.tolist()
     np.testing.assert_array_equal(frame["score_2"].to_numpy(), scores[:, 1])
     assert frame["was_labeled"].to_list() == known.tolist()

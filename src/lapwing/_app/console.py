@@ -280,13 +280,13 @@ def _path(path: dict[str, Any], *, numbers: bool) -> Parts:
         yield f"{settings} tried, each label left out in turn. The best of them:"
     if path["settings"]:
         shown = path["settings"][:_SETTINGS_SHOWN]
-        columns = [*path["varied"], "squared error"]
-        rows = [[*one["values"], number(one["squared_error"])] for one in shown]
-        if shown[0]["error_rate"] is not None:
-            columns.append("missed")
-            for row, one in zip(rows, shown, strict=True):
-                row.append(percent(one["error_rate"]))
-        yield _grid(columns, rows)
+        columns = {
+            name: [one["values"][j] for one in shown] for j, name in enumerate(path["varied"])
+        }
+        columns["squared error"] = [number(one["squared_error"]) for one in shown]
+        if not numbers:
+            columns["missed"] = [percent(one["error_rate"]) for one in shown]
+        yield _grid(columns, zip(*columns.values(), strict=True))
     taken = ", ".join(f"{k}={v}" for k, v in path["chosen"].items())
     why = path["n_settings"] and path["kept_default"]
     because = ", the usual ones, as no others are better by more than chance" if why else ""

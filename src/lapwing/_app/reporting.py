@@ -125,7 +125,14 @@ def fit_record(
             f"X has {points.shape[0]} rows, and the model was fitted to "
             f"{len(estimator.transduction_)}. Give the X and the y of the fit."
         )
-    table = _table_of_fit(estimator, method, X, points, y, ids, title)
+    if method.regression:
+        targets, labeled = read_targets(y)
+        marker: Any = float("nan")
+    else:
+        targets = read_column(y)
+        labeled = ~unlabeled_among(targets, estimator.unlabeled, estimator.classes_)
+        marker = next(iter(estimator.unlabeled_), -1)
+    table = table_of(X, points, targets, labeled, marker, ids, title)
     _check_labeled(table.labeled, estimator.labeled_)
     # A model fitted with column names warns about arrays without them.
     named = given if hasattr(estimator, "feature_names_in_") else points
@@ -166,26 +173,6 @@ def find_command_method(estimator: Any, model: Any) -> CommandMethod:
         "report takes a fitted estimator of lapwing, or a Pipeline that ends in one; got "
         f"{type(estimator).__name__}.{best}"
     )
-
-
-def _table_of_fit(
-    estimator: Any,
-    method: CommandMethod,
-    X: Any,
-    points: Any,
-    y: ArrayLike,
-    ids: Sequence[Any] | None,
-    title: str,
-) -> Table:
-    """Make the table of the rows."""
-    if method.regression:
-        targets, labeled = read_targets(y)
-        marker: Any = float("nan")
-    else:
-        targets = read_column(y)
-        labeled = ~unlabeled_among(targets, estimator.unlabeled, estimator.classes_)
-        marker = next(iter(estimator.unlabeled_), -1)
-    return table_of(X, points, targets, labeled, marker, ids, title)
 
 
 def table_of(

@@ -207,6 +207,7 @@ class TuneRequest(FitRequest):
     """
 
     verb = "tune"
+    usual_method = AUTO
     usual_with_settings = "laprls-cv"
 
     def __post_init__(self) -> None:
