@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,36 +14,74 @@ from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import cdist
 
-from lapwing.graphs import KNNGraph, neighbors
+from lapwing.graphs import KNNGraph, Neighbors, neighbors, row_search
 from tests.helpers.data import gaussian_points
 from tests.helpers.graphs import BACKENDS, check_neighbors, nearest_distances, needs_faiss
+from tests.helpers.rows import ArrayRows
 
 WRONG_COUNTS = (0, -2, 1.5, "5", True, None)
+SEARCHES: dict[str, tuple[Any, dict[str, Any]]] = {
+    "sklearn": (np.asarray, {"backend": "sklearn"}),
+    "sparse": (sp.csr_array, {"backend": "sklearn"}),
+    "faiss": (np.asarray, {"backend": "faiss"}),
+    "disk": (ArrayRows, {"approximate": False}),
+}
+each_search = pytest.mark.parametrize(
+    "search", ["sklearn", "sparse", pytest.param("faiss", marks=needs_faiss), "disk"]
+)
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+def neighbors_by(search: str, X: np.ndarray, k: int, **options: Any) -> Neighbors:
+    form, backend = SEARCHES[search]
+    return KNNGraph(k, **backend, **options).neighbors(form(X))
+
+
+@each_search
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("metric", ["euclidean", "cosine"])
 @pytest.mark.parametrize("d", [2, 30])  # scikit-learn's trees, and its products
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_neighbors_are_those_of_brute_force(dtype: Any, d: int, metric: str, backend: str) -> None:
+def test_neighbors_are_those_of_brute_force(
+    d: int, metric: str, dtype: Any, search: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(row_search, "_LEAST_BYTES", 4000)
     X = gaussian_points(300, d).astype(dtype)
+    rtol = 1e-7 if dtype == np.float64 else 1e-4
     for k in (1, 7, 299):
-        found = KNNGraph(k, metric=metric, backend=backend).neighbors(X)
-        check_neighbors(
-            X.astype(np.float64), k, found, metric, 1e-7 if dtype == np.float64 else 1e-4
-        )
+        found = neighbors_by(search, X, k, metric=metric)
+        check_neighbors(X.astype(np.float64), k, found, metric, rtol)
+        backend = {"sparse": "sklearn", "disk": "scan"}.get(search, search)
         assert (found.recall, found.backend) == (1.0, backend)
+        if search == "disk":
+            assert (found.distances.dtype, found.indices.dtype) == (dtype, np.int32)
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("d", [2, 20])
-def test_ties_and_duplicates(backend: str, d: int) -> None:
-    rng = np.random.default_rng(3)
-    X = rng.integers(0, 2, size=(120, d)).astype(float)  # many ties
+def duplicates(d: int) -> np.ndarray:
+    X = np.random.default_rng(3).integers(0, 2, size=(120, d)).astype(float)  # many ties
     X[:30] = X[0]  # more duplicates than neighbours and spare candidates
-    found = KNNGraph(4, backend=backend).neighbors(X)
-    check_neighbors(X, 4, found)
-    assert_array_equal(found.distances[:30], 0)
+    return X
+
+
+def with_far_column(far: float) -> np.ndarray:
+    X = np.round(gaussian_points(200) * 64) / 64
+    X[:, 2] = np.maximum(X[:, 2], 0)
+    return X + np.array([far, 0, 0, 0])
+
+
+# Points, and points with the same neighbours and distances for the oracle.
+FORMS: dict[str, tuple[np.ndarray, np.ndarray]] = {
+    **{f"duplicates-{d}": (duplicates(d), duplicates(d)) for d in (2, 20)},
+    "far-column": (with_far_column(1e5), with_far_column(0)),
+    "far-column-32": (with_far_column(1e5).astype(np.float32), with_far_column(0)),
+}
+EXACT = np.round(gaussian_points(200, 20) * 256) / 256
+FORMS |= {f"offset-{offset:g}": (EXACT + offset, EXACT) for offset in (1e6, 1e9)}
+
+
+@each_search
+@pytest.mark.parametrize("form", FORMS)
+def test_neighbors_of_tied_and_of_far_points(form: str, search: str) -> None:
+    X, near = FORMS[form]
+    check_neighbors(near, 5, neighbors_by(search, X, 5), rtol=1e-6)
 
 
 @given(
@@ -60,13 +97,6 @@ def test_neighbors_of_any_points(X: np.ndarray, k: int, metric: str) -> None:
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("offset", [1e6, 1e9])
-def test_an_offset_of_the_points_changes_no_neighbor(backend: str, offset: float) -> None:
-    X = np.round(gaussian_points(200, 20) * 256) / 256  # so that the offset is exact
-    check_neighbors(X, 6, KNNGraph(6, backend=backend).neighbors(X + offset))
-
-
-@pytest.mark.parametrize("backend", BACKENDS)
 def test_far_clusters_do_not_spoil_the_search(
     backend: str, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -77,46 +107,43 @@ def test_far_clusters_do_not_spoil_the_search(
     assert ("searched again" in caplog.text) == (backend == "faiss")
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("d", [2, 20])
+@each_search
+@pytest.mark.parametrize("d", [4, 30])
 @pytest.mark.parametrize(
     ("dtype", "scales"),
     [(np.float32, (2.0**-100, 2.0**100)), (np.float64, (2.0**-900, 2.0**-100, 2.0**400, 2.0**900))],
 )
-def test_points_of_any_scale(dtype: Any, scales: Any, d: int, backend: str) -> None:
+def test_points_of_any_scale_and_beside_a_row_far_off(
+    dtype: Any, scales: Any, d: int, search: str
+) -> None:
     X = gaussian_points(60, d).astype(dtype)
     rtol = 1e-5 if dtype == np.float32 else 1e-9
-    forms = (np.asarray, sp.csr_array) if backend == "sklearn" else (np.asarray,)
-    for scale in scales:
-        for form in forms:
-            found = KNNGraph(5, backend=backend).neighbors(form(X * dtype(scale)))
-            assert_allclose(found.distances / scale, nearest_distances(X, 5), rtol=rtol)
+    for scale in scales if search != "disk" else ():
+        found = neighbors_by(search, X * dtype(scale), 5)
+        assert_allclose(found.distances / scale, nearest_distances(X, 5), rtol=rtol)
+    for far in (1e8, 1e12, 1e18) if dtype == np.float64 else ():
+        found = neighbors_by(search, np.vstack([X, np.full(d, far)]), 5)
+        assert_allclose(found.distances[:60], nearest_distances(X, 5))
 
 
-@pytest.mark.parametrize("far", [1e8, 1e12, 1e18])
-@pytest.mark.parametrize(
-    ("backend", "container", "d"),
-    [
-        *(("sklearn", container, d) for container in (np.asarray, sp.csr_array) for d in (4, 30)),
-        pytest.param("faiss", np.asarray, 30, marks=needs_faiss),
-    ],
-)
-def test_neighbors_beside_a_row_far_off(backend: str, container: Any, d: int, far: float) -> None:
-    X = gaussian_points(60, d)
-    found = KNNGraph(5, backend=backend).neighbors(container(np.vstack([X, np.full(d, far)])))
-    assert found.recall == 1
-    check_neighbors(
-        X, 5, replace(found, indices=found.indices[:60], distances=found.distances[:60])
-    )
+@each_search
+def test_cosine_neighbors_do_not_depend_on_lengths(search: str) -> None:
+    X = gaussian_points(80, 5)
+    lengths = 10.0 ** np.random.default_rng(1).uniform(-250, 250, size=80)
+    a, b = (neighbors_by(search, Z, 4, metric="cosine") for Z in (X, X * lengths[:, None]))
+    assert_array_equal(a.indices, b.indices)
+    assert_allclose(a.distances, b.distances, rtol=1e-9)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_sparse_points_with_a_column_far_from_0(dtype: Any) -> None:
-    X = np.round(gaussian_points(200) * 64) / 64
-    X[:, 2] = np.where(X[:, 2] > 0, X[:, 2], 0)
-    moved = (X + np.array([1e5, 0, 0, 0])).astype(dtype)  # exact in float32
-    found = KNNGraph(5).neighbors(sp.csr_array(moved))
-    assert_allclose(found.distances, KNNGraph(5).neighbors(X).distances, rtol=1e-6)
+@each_search
+def test_zero_rows_under_cosine_equal_one_another_and_nothing_else(search: str) -> None:
+    X = np.abs(gaussian_points(50, 6))
+    X[[3, 8, 20]] = 0
+    found = neighbors_by(search, X, 4, metric="cosine")
+    assert set(found.indices[3, :2]) == {8, 20}
+    assert_allclose(found.distances[3], [0, 0, 1, 1], atol=1e-12)
+    others = np.setdiff1d(np.arange(50), [3, 8, 20])
+    assert not np.isin(found.indices[others], [3, 8, 20]).any()
 
 
 def test_rejects_distances_that_are_no_numbers() -> None:
@@ -127,28 +154,6 @@ def test_rejects_distances_that_are_no_numbers() -> None:
         np.errstate(all="ignore"),
     ):
         KNNGraph(3, metric="correlation").affinity(X)
-
-
-def test_cosine_neighbors_do_not_depend_on_lengths() -> None:
-    X = gaussian_points(80, 5)
-    lengths = 10.0 ** np.random.default_rng(1).uniform(-250, 250, size=80)
-    a = KNNGraph(4, metric="cosine").neighbors(X)
-    b = KNNGraph(4, metric="cosine").neighbors(X * lengths[:, None])
-    assert_array_equal(a.indices, b.indices)
-    assert_allclose(a.distances, b.distances, rtol=1e-9)
-
-
-@pytest.mark.parametrize("backend", ["sklearn", "sparse", pytest.param("faiss", marks=needs_faiss)])
-def test_zero_rows_under_cosine_equal_one_another_and_nothing_else(backend: str) -> None:
-    X = np.abs(gaussian_points(50, 6))
-    X[[3, 8, 20]] = 0
-    source = sp.csr_array(X) if backend == "sparse" else X
-    recipe = KNNGraph(4, metric="cosine", backend="faiss" if backend == "faiss" else "sklearn")
-    found = recipe.neighbors(source)
-    assert set(found.indices[3, :2]) == {8, 20}
-    assert_allclose(found.distances[3], [0, 0, 1, 1], atol=1e-12)
-    others = np.setdiff1d(np.arange(50), [3, 8, 20])
-    assert not np.isin(found.indices[others], [3, 8, 20]).any()
 
 
 @pytest.mark.parametrize("n", [12, 120])  # without a tree, and with one
@@ -197,7 +202,64 @@ def test_auto_takes_faiss_for_many_dense_points(monkeypatch: pytest.MonkeyPatch)
     assert KNNGraph().neighbors(large) == "sklearn"
 
 
+# --- principal components before the search ------------------------------------------------------
+
+
+def principal(X: np.ndarray, m: int) -> np.ndarray:
+    centred = X.astype(float) - X.mean(axis=0, dtype=float)
+    U, s, _ = np.linalg.svd(centred, full_matrices=False)
+    return np.asarray((U * s)[:, :m])
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+@pytest.mark.parametrize("shape", [(200, 12), (30, 50)])  # more points than features, and fewer
+def test_components_reduce_the_points(metric: str, shape: tuple[int, int]) -> None:
+    X = gaussian_points(*shape) * np.arange(1, shape[1] + 1)
+    found = KNNGraph(6, n_components=4, metric=metric).neighbors(X)
+    check_neighbors(principal(X, 4), 6, found, metric)
+    assert (found.distances < KNNGraph(6).neighbors(X).distances).any()
+
+
+@pytest.mark.parametrize("m", [4, 7])
+@pytest.mark.parametrize("offset", [0.0, 1e6])  # X'X less its mean would lose all digits
+def test_an_offset_changes_no_component(offset: float, m: int) -> None:
+    X = gaussian_points(100, 7)
+    found = KNNGraph(5, n_components=m).neighbors(X + offset)
+    assert_allclose(found.distances, nearest_distances(principal(X, m), 5), rtol=1e-8)
+
+
+def test_components_are_exact_for_any_seed() -> None:
+    """scikit-learn would take random projections."""
+    X = gaussian_points(520, 60).astype(np.float32)
+    before = X.copy()
+    for seed in (0, None):
+        found = KNNGraph(5, n_components=8, random_state=seed).neighbors(X)
+        assert_allclose(found.distances, nearest_distances(principal(X, 8), 5), 1e-4)
+    assert_array_equal(X, before)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_components_of_points_that_are_all_equal(dtype: Any) -> None:
+    found = KNNGraph(3, n_components=1).neighbors(np.full((12, 2), 0.1, dtype=dtype))
+    assert_array_equal(found.distances, 0)
+
+
+@pytest.mark.parametrize(("scale", "dtype"), [(1e307, np.float64), (1e30, np.float32)])
+def test_rejects_components_of_points_whose_squares_overflow(scale: float, dtype: Any) -> None:
+    X = (gaussian_points() / 10 * scale).astype(dtype)
+    with pytest.raises(ValueError, match=r"whose squares overflow float\d\d in the principal"):
+        KNNGraph(3, n_components=2).affinity(X)
+
+
+def test_the_memory_of_components_is_forecast(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LAPWING_MEMORY_LIMIT", "1k")
+    with pytest.raises(MemoryError, match=r"Principal components of 40 x 4 points needs"):
+        KNNGraph(3, n_components=2).affinity(gaussian_points())
+
+
 # --- parameters ---------------------------------------------------------------------------------
+
+SPARSE, ON_DISK = sp.csr_array(gaussian_points()), ArrayRows(gaussian_points())
 
 
 @pytest.mark.parametrize(
@@ -238,24 +300,20 @@ def test_auto_takes_faiss_for_many_dense_points(monkeypatch: pytest.MonkeyPatch)
         ({"approximate": True, "backend": "sklearn"}, "approximate=True needs faiss"),
         ({"backend": "faiss", "metric": "manhattan"}, "not 'manhattan': use those, or backend="),
         ({"approximate": True, "metric": max}, "not <built-in function max>: use those"),
+        ({"X": SPARSE, "n_components": 2}, r"n_components=2 takes dense X only: .*TruncatedSVD"),
+        ({"X": SPARSE, "backend": "faiss"}, r"dense X only: use X.toarray\(\).*backend='sklearn'"),
+        ({"X": SPARSE, "approximate": True}, r"dense X only: use X.toarray\(\).*backend='sklearn'"),
+        *(
+            ({"X": ON_DISK} | options, "Points on disk are searched in blocks, by metric=")
+            for options in ({"metric": "manhattan"}, {"backend": "sklearn"}, {"n_components": 2})
+        ),
     ],
 )
 def test_rejects_parameters_out_of_range(options: dict[str, Any], message: str) -> None:
+    given = {"X": gaussian_points(), "n_neighbors": 3} | options
+    X = given.pop("X")
     with pytest.raises(ValueError, match=message):
-        KNNGraph(**{"n_neighbors": 3} | options).affinity(gaussian_points())
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"n_components": 2}, r"n_components=2 takes dense X only: .*TruncatedSVD"),
-        ({"backend": "faiss"}, r"dense X only: use X.toarray\(\).*backend='sklearn'"),
-        ({"approximate": True}, r"dense X only: use X.toarray\(\).*backend='sklearn'"),
-    ],
-)
-def test_rejects_sparse_points(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        KNNGraph(3, **options).affinity(sp.csr_array(gaussian_points()))
+        KNNGraph(**given).affinity(X)
 
 
 def test_all_other_points_may_be_neighbors() -> None:

@@ -27,20 +27,6 @@ def several_slabs(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("metric", METRICS)
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_a_scan_finds_the_neighbours_of_points_in_memory(metric: str, dtype: Any) -> None:
-    X = clouds(dtype=dtype)
-    graph = KNNGraph(6, metric=metric, approximate=False)
-    expected, found = graph.neighbors(X), graph.neighbors(ArrayRows(X))
-    np.testing.assert_array_equal(np.sort(found.indices), np.sort(expected.indices))
-    atol = 1e-12 if dtype == np.float64 else 2e-6
-    np.testing.assert_allclose(found.distances, expected.distances, atol=atol)
-    assert found.recall == 1
-    assert found.distances.dtype == dtype
-    assert found.indices.dtype == np.int32
-
-
-@pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("scale", [1.0, 1e100])
 def test_a_search_by_codes_reaches_its_recall(scale: float, metric: str) -> None:
     pytest.importorskip("faiss")
@@ -70,15 +56,6 @@ def test_equally_far_points_are_neighbours(approximate: bool) -> None:
         assert found.nnz > 4 * len(codes)
 
 
-def test_zero_rows_are_their_own_direction() -> None:
-    X = clouds(60) - 20
-    X[[3, 40]] = 0
-    graph = KNNGraph(3, metric="cosine", approximate=False)
-    expected, found = graph.neighbors(X), graph.neighbors(ArrayRows(X))
-    np.testing.assert_allclose(found.distances, expected.distances, atol=1e-12)
-    assert found.indices[3, 0] == 40
-
-
 def test_takes_two_passes_per_slab() -> None:
     X = clouds(900)
     rows = CountedRows(ArrayRows(X))
@@ -86,15 +63,6 @@ def test_takes_two_passes_per_slab() -> None:
     n_slabs = -(-900 // max(1, 900 * 64 // 10 // 64))
     assert rows.passes == 2 + 2 * n_slabs  # moments for the centre, and the slabs themselves
     assert rows.largest <= 900
-
-
-def test_rejects_searches_that_do_not_read_blocks() -> None:
-    rows = ArrayRows(clouds(50))
-    for graph in (KNNGraph(3, metric="manhattan"), KNNGraph(3, backend="sklearn")):
-        with pytest.raises(ValueError, match="Points on disk are searched in blocks, by metric="):
-            graph.affinity(rows)
-    with pytest.raises(ValueError, match="n_neighbors=50 must be smaller than"):
-        KNNGraph(50).affinity(rows)
 
 
 def test_the_memory_of_a_search_is_forecast(monkeypatch: pytest.MonkeyPatch) -> None:

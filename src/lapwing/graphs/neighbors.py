@@ -243,11 +243,11 @@ class KNNGraph(Parametrized):
                 f"n_neighbors={k} must be smaller than the number of points, n={n}: a point is no "
                 f"neighbour of itself. {advice}"
             )
+        if is_rows(X):
+            return self._neighbors_of_rows(X, k, memory)
         if self.n_components is not None:
             self._check_reduction(X)
             X = _principal_components(X, int(self.n_components))
-        if is_rows(X):
-            return self._neighbors_of_rows(X, k, memory)
         if self._backend(X) == "sklearn":
             return sklearn_neighbors(X, k, self.metric, self.n_jobs)
         faiss = load_faiss(f"KNNGraph(backend={self.backend!r}, approximate={self.approximate})")
