@@ -9,6 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from lapwing.dask._data import ClusterPoints, read_points
+from lapwing.dask._session import ClusterSession
+
 distributed = pytest.importorskip("distributed", reason="distributed is not installed")
 array = pytest.importorskip("dask.array", reason="dask is not installed")
 
@@ -41,6 +44,13 @@ def client() -> Iterator[Any]:
     # No limit: Dask would hold the memory of the whole test process against each worker.
     with cluster_of(2, processes=False, host=None, memory_limit=None) as client:
         yield client
+
+
+def points_of(client: Any, X: Any, chunks: Any) -> ClusterPoints:
+    """Points as they are read in a fit."""
+    return read_points(
+        ClusterSession.of(client), array.from_array(X, chunks=(chunks, -1)).persist()
+    )
 
 
 class Case:

@@ -9,44 +9,20 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from lapwing.dask import _plan
-from lapwing.dask._data import ClusterPoints, read_points
+from lapwing.dask import _neighbors, _plan
+from lapwing.dask._data import read_points
 from lapwing.dask._halos import affinity_of_edges
 from lapwing.dask._laplacian import ClusterLaplacian, _ClusterOperator, whole_matrix
-from lapwing.dask._neighbors import (
-    _count_queries,
-    _exact,
-    _filled,
-    _Queries,
-    _queries_to,
-    _search_block,
-    _search_own,
-    _Settings,
-    knn_edges,
-)
-from lapwing.dask._placement import (
-    ListCenters,
-    ListLayout,
-    PlacedRows,
-    _crossing,
-    _layout,
-    _Trained,
-    near_neighbors,
-)
+from lapwing.dask._neighbors import _Index, knn_edges
+from lapwing.dask._placement import ListCenters, _crossing, _layout, _Trained, near_neighbors
 from lapwing.dask._session import ClusterSession
 from lapwing.exceptions import LowRecallWarning
 from lapwing.graphs import KNNGraph, ann
 from lapwing.graphs.ann import ListPlaces
 from lapwing.graphs.chebyshev import Filter
-from tests.cluster.conftest import array, distributed
+from tests.cluster.conftest import array, distributed, points_of
 
 pytest.importorskip("faiss", reason="faiss is not installed")
-
-
-def points_of(client: Any, X: np.ndarray, chunks: Any) -> ClusterPoints:
-    return read_points(
-        ClusterSession.of(client), array.from_array(X, chunks=(chunks, -1)).persist()
-    )
 
 
 def two_sheets(n: int) -> np.ndarray:
@@ -147,16 +123,6 @@ def test_the_weight_that_a_cut_crosses() -> None:
     np.testing.assert_allclose(_crossing(between), [3, 5, 0])
 
 
-def in_lists(n: int, n_lists: int) -> tuple[ListLayout, PlacedRows]:
-    """Points in the lists of their nearest centres, of which two blocks own every other one."""
-    rng = np.random.default_rng(0)
-    X = rng.uniform(-1, 1, (n, 4)).astype(np.float32)
-    lists = ListCenters(X[:n_lists], np.zeros(4), 1.0)
-    owned = np.arange(n_lists)
-    layout = ListLayout(lists, owned, np.ones(n_lists, dtype=np.int64), owned % 2, owned)
-    return layout, PlacedRows(X, np.arange(n), lists.places.nearest(X, 1)[:, 0])
-
-
 def test_each_worker_groups_the_centres_once(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     group, calls = ListPlaces.of, []
 
@@ -168,62 +134,43 @@ def test_each_worker_groups_the_centres_once(client: Any, monkeypatch: pytest.Mo
     monkeypatch.setattr(_plan, "BLOCK_BYTES", 1000)  # of 9600
     knn_edges(KNNGraph(3, approximate=True), points_of(client, two_sheets(400), 100))
     assert 1 <= len(calls) <= 2
-    lists = in_lists(60, 6)[0].lists
+    X = np.random.default_rng(0).uniform(-1, 1, (60, 4)).astype(np.float32)
+    lists = ListCenters(X[:6], np.zeros(4), 1.0)
     again = pickle.loads(pickle.dumps(lists))  # without the groups
-    X = np.zeros((1, 4), np.float32)
     np.testing.assert_array_equal(again.places.nearest(X, 3), lists.places.nearest(X, 3))
 
 
-@pytest.mark.parametrize("kind", ["codes", "bytes", "points"])
-def test_all_kinds_of_lists_find_the_neighbours(kind: str) -> None:
-    layout, placed = in_lists(1200, 20)
-    index = _filled(placed, 0, layout, kind, 0)
-    asked = _Queries(np.arange(50), placed.points[:50])
-    found = _search_block(placed, index, asked, _Settings(20, 6, 12))
-    assert found.lengths.dtype == np.float32
-    assert found.indices.dtype == np.int32
-    exact = np.linalg.norm(placed.points[:50, None] - placed.points, axis=2)
-    exact[np.arange(50), np.arange(50)] = np.inf
-    nearest = np.sort(exact, axis=1)[:, :5]
-    share = np.isclose(np.sort(found.lengths, axis=1)[:, :5], nearest, rtol=1e-5).mean()
-    assert share > (0.7 if kind == "codes" else 0.97)
-    assert not (found.indices == np.arange(50)[:, None]).any()
+@pytest.mark.parametrize(("content", "target"), [("codes", 1.0), ("bytes", 1.0), ("points", 0.9)])
+def test_lists_of_each_content_find_the_neighbours(
+    content: str, target: float, client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of_content = [each for each in ann._CONTENTS if each[0] == content]
+    monkeypatch.setattr(ann, "_CONTENTS", of_content)
+    monkeypatch.setattr(ann, "CODED_POINTS", 100)
+    monkeypatch.setattr(_neighbors, "_LEAST_CODED", 100)
+    X = np.random.default_rng(0).uniform(-1, 1, (600, 8)).astype(np.float32)
+    recipe = KNNGraph(5, approximate=True, target_recall=target)
+    edges, placement, recall = knn_edges(recipe, points_of(client, X, 200))
+    whole = client.gather(list(edges.parts))
+    assert all(found.values.dtype == np.float32 for found in whole)
+    origins = client.gather(list(placement.origins.parts))
+    columns = np.concatenate(origins)
+    rows = np.concatenate([own[found.rows] for own, found in zip(origins, whole, strict=True)])
+    ends = columns[np.concatenate([found.columns for found in whole])]
+    assert (rows != ends).all()
+    nearest = KNNGraph(5).neighbors(X).indices
+    share = (nearest[rows] == ends[:, None]).any(axis=1).mean()
+    assert share == pytest.approx(recall, abs=0.05)
+    assert {"codes": 0.8, "bytes": 0.99, "points": 0.85}[content] < share
+    assert content == "codes" or target <= recall < (1.0 if target < 1 else 1.01)
 
 
-def test_rows_are_searched_in_the_blocks_of_their_lists(monkeypatch: pytest.MonkeyPatch) -> None:
-    layout, placed = in_lists(60, 6)
-    near = layout.lists.places.nearest(placed.points, 3)
-    near[0] = [0, 2, -1]  # where groups of lists hold no more
-    monkeypatch.setattr(ListPlaces, "nearest", lambda self, points, n_lists: near[: len(points)])
-    whole = _filled(placed, 0, layout, "points", 0)
-    asked = _search_own(placed, whole, 2, _Settings(3, 3, 0))
-    assert asked.blocks.shape == (60, 1)
-    for to in (0, 1):
-        queries = _queries_to(placed, asked, to)
-        expected = [i for i in range(60) if any(j % 2 == to for j in near[i] if j >= 0)]
-        np.testing.assert_array_equal(queries.rows, expected)
-        np.testing.assert_array_equal(queries.points, placed.points[queries.rows])
-        assert _count_queries(asked, 1 - to, 2)[to] == len(expected)
-        assert _count_queries(asked, to, 2)[to] == 0
-    assert 0 not in _queries_to(placed, asked, 1).rows
-    own = placed.lists % 2 == 1  # type: ignore[operator]
-    other = PlacedRows(placed.points[own], placed.origins[own], placed.lists[own])  # type: ignore[index]
-    index = _filled(other, 0, layout, "points", 0)
-    alone = _Queries(np.array([60]), placed.points[:1])
-    found = _search_block(other, index, alone, _Settings(3, 3, 0))
-    assert (found.indices == -1).all()  # none of its lists is there
-    assert found.blocks.shape == (1, 0)
-
-
-def test_blocks_to_search_are_stored_as_bits() -> None:
-    placed = PlacedRows(np.zeros((2, 1)), np.arange(2), None)
-    settings = _Settings(0, 1, 0)
-    asked = _search_own(placed, _exact(placed, 0), 11, settings)  # asks all
-    assert asked.blocks.shape == (2, 2)
-    np.testing.assert_array_equal(_count_queries(asked, 3, 11), np.where(np.arange(11) == 3, 0, 2))
-    asked.blocks[0] = np.packbits(np.arange(11) == 9)
-    np.testing.assert_array_equal(_queries_to(placed, asked, 9).rows, [0, 1])
-    np.testing.assert_array_equal(_queries_to(placed, asked, 10).rows, [1])
+def test_missing_lists_are_in_no_block() -> None:
+    layout = _layout(path([10.0] * 5), np.full(6, 10), 2)
+    index = _Index(0, 60, layout=layout)
+    near = np.array([[0, 5, -1], [0, 1, -1]])
+    found = np.unpackbits(index.blocks_of(near, 2, 2), axis=1)[:, :2]
+    np.testing.assert_array_equal(found, [[1, 1], np.arange(2) == layout.owner[0]])
 
 
 def test_waves_have_one_block_per_thread(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -237,7 +237,7 @@ class _ClusterSearch:
             return PerPart([values[i] for i in blocks])
 
         own = session.each(_search_own, of(parts, wave), of(indexes, wave), n_blocks, settings)
-        counts = session.each(_count_queries, PerPart(own), PerPart(wave), n_blocks)
+        counts = session.each(_count_queries, PerPart(own), n_blocks)
         n_queries = dict(zip(wave, session.gather(counts), strict=True))
         answers = {i: [found] for i, found in zip(wave, own, strict=True)}
         for shift in range(1, n_blocks):  # each block serves one other at a time
@@ -406,9 +406,9 @@ def _rows_to_search(found: _Candidates, block: int) -> Array:
     return np.flatnonzero(found.blocks[:, block // 8] & (128 >> block % 8))
 
 
-def _count_queries(found: _Candidates, own: int, n_blocks: int) -> list[int]:
-    """Count the rows that are searched in each other block."""
-    return [0 if j == own else len(_rows_to_search(found, j)) for j in range(n_blocks)]
+def _count_queries(found: _Candidates, n_blocks: int) -> list[int]:
+    """Count the rows that are searched in each block."""
+    return [len(_rows_to_search(found, j)) for j in range(n_blocks)]
 
 
 def _queries_to(placed: PlacedRows, found: _Candidates, to: int) -> _Queries:
