@@ -124,6 +124,11 @@ def is_flag(value: object) -> bool:
     return isinstance(value, (bool, np.bool_))
 
 
+def is_word_or(word: str, holds: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    """Return the test for a word, or for values that are no strings and pass another test."""
+    return lambda value: value == word if isinstance(value, str) else holds(value)
+
+
 FLAG: Rule = is_flag, "True or False"
 COUNT: Rule = is_count, "a whole number of at least 1"
 

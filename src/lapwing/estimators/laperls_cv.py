@@ -11,7 +11,7 @@ import numpy as np
 from joblib import Memory
 
 from lapwing._arrays import Array
-from lapwing._parameters import Rule, grid, is_count, parameters
+from lapwing._parameters import Rule, grid, is_count, is_word_or, parameters
 from lapwing.estimators import diagnostics
 from lapwing.estimators._docs import document
 from lapwing.estimators.choice import SPEED, eigenvectors_wanted
@@ -58,10 +58,7 @@ class EmbeddedPath(PathEstimator[EmbeddedPathPrepared]):
     _has_virtual_labels = True
     _tried = frozenset({"n_eigenvectors"})
     _rules: ClassVar[Mapping[str, Rule]] = {
-        "n_eigenvectors": grid(
-            lambda v: v == "auto" if isinstance(v, str) else is_count(v),
-            "whole numbers >= 1 or 'auto'",
-        )
+        "n_eigenvectors": grid(is_word_or("auto", is_count), "whole numbers >= 1 or 'auto'")
     }
 
     def _prepare(

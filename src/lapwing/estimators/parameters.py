@@ -19,6 +19,7 @@ from lapwing._parameters import (
     is_not_negative,
     is_number,
     is_positive,
+    is_word_or,
     named,
     one_of,
     optional,
@@ -57,77 +58,62 @@ _RULES: dict[str, Rule] = {
         lambda v: isinstance(v, str) or is_positive(v),
         "a finite number > 0, or 'scale'",
     ),
-    "degree": (is_positive, "a number > 0"),
     "coef0": (is_number, "a finite number"),
     "gamma_A": (
         is_positive,
         "a number > 0: the ambient norm is what makes the problem well posed",
     ),
-    "gamma_As": grid(is_positive, "finite numbers > 0"),
+    "gamma_I": (is_not_negative, "a number >= 0; 0 means no graph"),
     "gamma_Is": grid(is_not_negative, "finite numbers >= 0; 0 means no graph"),
-    "Cs": grid(is_positive, "finite numbers > 0"),
-    "lams": grid(is_positive, "finite numbers > 0"),
-    "mus": grid(is_not_negative, "finite numbers >= 0"),
     "gammas": optional(
-        grid(
-            lambda v: v == "scale" if isinstance(v, str) else is_positive(v),
-            "finite numbers > 0 or 'scale'",
-        ),
+        grid(is_word_or("scale", is_positive), "finite numbers > 0 or 'scale'"),
         "None for widths around 'scale'",
     ),
     "graphs": optional(
         (lambda v: isinstance(v, (list, tuple)) and len(v) > 0, "a list of graphs, at least one"),
         "None for graphs around the default one",
     ),
-    "C": (is_positive, "a finite number > 0"),
+    **dict.fromkeys(("degree", "tol", "lam"), (is_positive, "a number > 0")),
+    **dict.fromkeys(("C", "s"), (is_positive, "a finite number > 0")),
+    **dict.fromkeys(("gamma_As", "Cs", "lams"), grid(is_positive, "finite numbers > 0")),
     "C_star": optional((is_not_negative, "a finite number >= 0"), "None for C l / u"),
-    "s": (is_positive, "a finite number > 0"),
-    "method": _registered(
-        lambda: S3VM_METHODS, Method, "lapwing.solvers.low_density.methods.Method"
-    ),
+    "mu": (is_not_negative, "a number >= 0"),
+    "mus": grid(is_not_negative, "finite numbers >= 0"),
+    "epsilon": (is_not_negative, "a number >= 0, in the units of y"),
+    "loss": _registered(lambda: loss_names(TargetKind.SIGNS), Loss, "lapwing.losses.Loss"),
     "unlabeled_loss": _registered(
         lambda: ("auto", *UNLABELED_LOSSES), UnlabeledLoss, "lapwing.losses.UnlabeledLoss"
     ),
+    "method": _registered(
+        lambda: S3VM_METHODS, Method, "lapwing.solvers.low_density.methods.Method"
+    ),
     "multi_class": one_of("auto", "ovo", "ovr"),
-    "n_init": (is_count, "a whole number of starts, at least 1"),
-    "gamma_I": (is_not_negative, "a number >= 0; 0 means no graph"),
-    "epsilon": (is_not_negative, "a number >= 0, in the units of y"),
-    "tol": (is_positive, "a number > 0"),
-    "max_iter": (is_count, "a whole number >= 1"),
-    "validation_fraction": optional(
-        (lambda v: is_number(v) and 0 < v < 1, "a number between 0 and 1")
-    ),
-    "loss": _registered(lambda: loss_names(TargetKind.SIGNS), Loss, "lapwing.losses.Loss"),
-    "class_weight": (
-        lambda v: v == "balanced" if isinstance(v, str) else isinstance(v, dict),
-        "'balanced', a dict from classes to their weights, or None",
-    ),
-    "class_prior": (is_prior_like, PRIOR_FORMS),
     "refine": one_of("cut", None),
     "solver": one_of(*SOLVERS),
     "stopping": one_of(*STOPPING),
-    "fit_intercept": FLAG,
-    "class_mass_normalization": FLAG,
+    "validation_fraction": optional(
+        (lambda v: is_number(v) and 0 < v < 1, "a number between 0 and 1")
+    ),
+    "class_weight": (
+        is_word_or("balanced", lambda v: isinstance(v, dict)),
+        "'balanced', a dict from classes to their weights, or None",
+    ),
+    "class_prior": (is_prior_like, PRIOR_FORMS),
+    **dict.fromkeys(("max_iter", "n_components"), (is_count, "a whole number >= 1")),
+    "n_init": (is_count, "a whole number of starts, at least 1"),
+    "n_eigenfunctions": optional((is_count, "a whole number >= 1")),
+    "n_eigenvectors": optional(
+        (is_word_or("auto", is_count), "a whole number >= 1, 'auto'"),
+        "None for the exact graph kernel",
+    ),
     "n_votes": (
         lambda v: is_count(v) or (is_number(v) and v == 0),
         "a whole number >= 0; 0 leaves the neighbours' vote out",
     ),
-    "n_eigenfunctions": optional((is_count, "a whole number >= 1")),
-    "mu": (is_not_negative, "a number >= 0"),
-    "n_eigenvectors": optional(
-        (
-            lambda v: v == "auto" if isinstance(v, str) else is_count(v),
-            "a whole number >= 1, 'auto'",
-        ),
-        "None for the exact graph kernel",
-    ),
-    "lam": (is_positive, "a number > 0"),
-    "n_components": (is_count, "a whole number >= 1"),
     "n_bins": (lambda v: is_count(v) and v >= 3, "a whole number >= 3"),
     "bandwidth": optional((is_positive, "a number > 0 in the units of X")),
     "clip": (lambda v: is_number(v) and 0 <= v < 0.5, "a number >= 0 and less than 0.5"),
-    "warm_start": FLAG,
-    "updatable": FLAG,
+    **dict.fromkeys(("fit_intercept", "class_mass_normalization", "warm_start", "updatable"), FLAG),
 }
 
 

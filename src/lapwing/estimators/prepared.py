@@ -365,20 +365,13 @@ def relabeled(prepared: P, labeled: Array, columns: Array, weights: Array) -> P:
     return replace(prepared, targets=targets, problem=problem)
 
 
-class PointsInMemory(NamedTuple):
-    """Points of a file, read into memory."""
-
-    values: Array
-    header: Any  # number and names of the columns, see `header_of`
-
-
 def is_large(rows: Rows) -> bool:
     """Return whether points are large enough to read them in blocks."""
     return bool(prod(rows.shape) * rows.dtype.itemsize > _SMALL_BYTES)
 
 
-def read_points(X: PointsLike, *, in_blocks: Callable[[Rows], bool], name: str) -> Any:
-    """Open points on disk, as rows that are read in blocks or in memory; return others unchanged.
+def read_points(X: PointsLike, *, in_blocks: Callable[[Rows], bool], name: str) -> tuple[Any, Any]:
+    """Open points on disk, to read them in blocks or in memory; return others unchanged.
 
     Parameters
     ----------
@@ -390,7 +383,9 @@ def read_points(X: PointsLike, *, in_blocks: Callable[[Rows], bool], name: str) 
 
     Returns
     -------
-    Rows, PointsInMemory or array-like
+    points : Rows or array-like
+    header : object or None
+        Number and names of the columns of a file, see `header_of`.
 
     Raises
     ------
@@ -399,11 +394,11 @@ def read_points(X: PointsLike, *, in_blocks: Callable[[Rows], bool], name: str) 
     """
     rows = as_rows(X)
     if rows is None:
-        return X
+        return X, None
     if is_large(rows) and in_blocks(rows):
-        return rows
+        return rows, header_of(rows)
     if isinstance(X, np.memmap) and X.dtype.isnative:
-        return X
+        return X, None
     n, d = rows.shape
     require_memory(
         float(n) * d * rows.dtype.itemsize,
@@ -412,7 +407,7 @@ def read_points(X: PointsLike, *, in_blocks: Callable[[Rows], bool], name: str) 
         "Use an estimator that reads row blocks: LapERLSClassifier or LapERLSRegressor, "
         "AnchorGraphClassifier, EigenfunctionClassifier.",
     )
-    return PointsInMemory(all_of(rows), header_of(rows))
+    return all_of(rows), header_of(rows)
 
 
 def refuse_missing_y(estimator: BaseEstimator, y: ArrayLike | None) -> None:

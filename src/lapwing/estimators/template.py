@@ -37,7 +37,6 @@ from lapwing._rows import (
     PointData,
     PointsLike,
     Rows,
-    header_of,
     is_rows,
     rows_of,
     rows_or_array,
@@ -48,7 +47,6 @@ from lapwing.estimators.parameters import check_parameters
 from lapwing.estimators.prepared import (
     SILENT,
     P,
-    PointsInMemory,
     Progress,
     Refits,
     S,
@@ -345,19 +343,16 @@ class SemiSupervisedEstimator(CallbackSupportMixin, Parametrized, Generic[P, S])
 
     def _read_points(self, X: PointsLike, *, reset: bool) -> Any:
         # All functions can be evaluated in blocks, but not all fits read blocks.
-        X = read_points(
-            X,
-            in_blocks=self._reads_blocks if reset else lambda rows: True,
-            name=type(self).__name__,
-        )
-        if is_rows(X):
-            validate_data(self, header_of(X), reset=reset, skip_check_array=True)
+        in_blocks = self._reads_blocks if reset else lambda rows: True
+        points, header = read_points(X, in_blocks=in_blocks, name=type(self).__name__)
+        if is_rows(points):
+            validate_data(self, header, reset=reset, skip_check_array=True)
             if reset:
-                check_rows(X)
-            return X
-        values, header = X if isinstance(X, PointsInMemory) else (X, None)
-        X = read_features(self, values, reset=reset, header=header, pairwise=self._pairwise())
-        return _canonical(X) if is_sparse(X) else X
+                check_rows(points)
+            return points
+        pairwise = self._pairwise()
+        points = read_features(self, points, reset=reset, header=header, pairwise=pairwise)
+        return _canonical(points) if is_sparse(points) else points
 
     def _reads_blocks(self, rows: Rows) -> bool:
         """Return whether a fit reads points on disk in blocks."""

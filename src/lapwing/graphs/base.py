@@ -28,6 +28,7 @@ from lapwing._parameters import (
     is_flag,
     is_number,
     is_positive,
+    is_word_or,
     optional,
 )
 from lapwing._rows import PointData, is_rows
@@ -71,10 +72,7 @@ GraphLike: TypeAlias = GraphRecipe | Matrix | BaseEstimator | None
 """Values of ``graph=`` for `as_graph`; a scikit-learn estimator is a neighbours transformer."""
 
 
-_FLAG_OR_AUTO: Rule = (
-    lambda v: v == "auto" if isinstance(v, str) else is_flag(v),
-    "True, False or 'auto'",
-)
+_FLAG_OR_AUTO: Rule = is_word_or("auto", is_flag), "True, False or 'auto'"
 _RULES: dict[str, Rule] = {
     "normalized": _FLAG_OR_AUTO,
     "power": (

@@ -26,7 +26,6 @@ from lapwing.classes.markers import (
     unlabeled_among,
 )
 from lapwing.estimators.prepared import (
-    PointsInMemory,
     check_one_entry_a_row,
     check_rows,
     read_points,
@@ -219,10 +218,10 @@ def _is_of_rows(graph: GraphLike) -> bool:
 
 def _read(X: PointsLike) -> Any:
     """Read and check points without a model."""
-    X = read_points(X, in_blocks=lambda rows: True, name="rows_to_label")
-    if is_rows(X):
-        check_rows(X)
-    return check_points(X.values if isinstance(X, PointsInMemory) else X, "rows_to_label")
+    points, _ = read_points(X, in_blocks=lambda rows: True, name="rows_to_label")
+    if is_rows(points):
+        check_rows(points)
+    return check_points(points, "rows_to_label")
 
 
 def _load_for_graph(points: PointData, graph: GraphLike) -> Any:
