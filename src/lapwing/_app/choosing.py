@@ -32,7 +32,6 @@ from lapwing.classes.label_checks import label_warnings_ignored
 from lapwing.classes.labels import code_classes
 from lapwing.classes.probabilities import Sharpness
 from lapwing.estimators.diagnostics import warn_suggested_labels
-from lapwing.exceptions import LapwingWarning
 from lapwing.model_selection.candidates import (
     CLUSTERS,
     Candidate,
@@ -150,7 +149,7 @@ def choose(table: Table, request: LearningRequest, points: Any) -> MethodChoice:
             settings = _limited(settings, plan)
     with warnings.catch_warnings():
         # The last fit warns of all rows.
-        warnings.simplefilter("ignore", LapwingWarning)
+        warnings.simplefilter("ignore")
         found, sharpness = _compare(table, points, settings)
     best, scaler = found.best, None
     if isinstance(best, Pipeline):  # the default candidates have pipelines only for scaled columns
@@ -195,7 +194,6 @@ def warn_if_long(table: Table, request: CompareRequest) -> float:
         warn(
             f"Comparing methods on {table.source} will take about {round_time(seconds)}. It takes "
             "less on fewer rows: --rows.",
-            LapwingWarning,
         )
     return seconds
 

@@ -26,7 +26,6 @@ from lapwing._tables.predictions import BATCH_FORMATS, Predictions, written_in_b
 from lapwing._tables.preprocessing import warn_of_new_values
 from lapwing._tables.tables import Fitted, Table, read_points
 from lapwing._words import quoted
-from lapwing.exceptions import LapwingWarning
 from lapwing.models import Model, ModelFileError, load_model
 
 _ROWS = 100_000  # of a batch
@@ -173,7 +172,6 @@ def _embedder(fitted: Fitted, known: Encoding | None, request: PredictRequest) -
         warn(
             f"--encoder {encoder.name} is not what {request.model} was fitted with: it {now}. "
             "Unless it gives the same vectors, the answers mean nothing.",
-            LapwingWarning,
         )
     return embedder_beside(request.data[0], encoder)
 

@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from types import FrameType
 
+from lapwing.exceptions import LapwingWarning
+
 # Packages whose frames are skipped in the search for user code.
 _INSIDE = ("lapwing", "sklearn", "joblib", "contextlib")
 
@@ -29,7 +31,7 @@ def collect_warnings() -> Iterator[list[Warning]]:
         _COLLECTED.reset(before)
 
 
-def warn(message: str, category: type[Warning]) -> None:
+def warn(message: str, category: type[Warning] = LapwingWarning) -> None:
     """Warn at the nearest caller outside of lapwing and scikit-learn.
 
     A constant stacklevel would be wrong whenever a function is moved.
@@ -38,8 +40,7 @@ def warn(message: str, category: type[Warning]) -> None:
     ----------
     message : str
         Text of the warning.
-    category : type of Warning
-        Its category.
+    category : type of Warning, default=LapwingWarning
     """
     collected = _COLLECTED.get()
     if collected is not None:

@@ -25,7 +25,6 @@ from numpy.typing import ArrayLike
 from lapwing._arrays import BLOCK_BYTES, Array, Matrix, SparseMatrix, is_sparse, row_blocks
 from lapwing._host.memory import require_memory
 from lapwing._host.warn import warn
-from lapwing.exceptions import LapwingWarning
 
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
@@ -305,8 +304,7 @@ class PickedRows(IndexedRows):
             warn(
                 f"{len(self.index)} rows of a file are read in shuffled order: each block of them "
                 "reads much of the file. Keep the order of the file, as the splitters of "
-                "lapwing.model_selection and KFold() do.",
-                LapwingWarning,
+                "lapwing.model_selection and KFold() do."
             )
 
     def __repr__(self) -> str:

@@ -15,7 +15,6 @@ from lapwing._rows.base import PickedRows, PointsLike, Rows, is_rows
 from lapwing._rows.binary import mapped_file, read_npy
 from lapwing._rows.parquet import ParquetRows
 from lapwing._rows.zarr import ZarrRows, is_zarr, read_zarr
-from lapwing.exceptions import LapwingWarning
 
 _PARQUET = (".parquet", ".pq")
 _KNOWN = "a .npy file, Parquet files (.parquet), or the folder of a Zarr array"
@@ -202,8 +201,7 @@ def _warn_of_order(paths: list[Path]) -> None:
             warn(
                 f"Files are read in the order of their names: {path.name} comes before "
                 f"{expected.name}. The rows of y must be in this order, too. For another order "
-                "give a list of paths.",
-                LapwingWarning,
+                "give a list of paths."
             )
             return
 

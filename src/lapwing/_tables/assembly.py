@@ -41,7 +41,6 @@ from lapwing._tables.inference import (
 )
 from lapwing._tables.roles import ReadOptions, Selection
 from lapwing._words import listed, quoted, shorten
-from lapwing.exceptions import LapwingWarning
 
 
 def encode(raw: RawTable, selection: Selection, like: object = None) -> Features:
@@ -377,7 +376,7 @@ def warn_of_bad_cells(features: Features, raw: RawTable) -> None:
     """Warn about cells of new rows that do not have the type of their column."""
     for name, bad in features.bad.items():
         message = raw.text_error(name, bad).partition(". Correct")[0]
-        warn(f"{message}; counted as missing.", LapwingWarning)
+        warn(f"{message}; counted as missing.")
 
 
 def check_ids(raw: RawTable) -> None:
@@ -424,6 +423,5 @@ def warn_of_counts(features: Features) -> None:
         if likely and name not in measured and (np.diff(column) == 1).all():
             warn(
                 f"column {name!r} counts the rows and is used as a feature. If it only names "
-                f"the rows, take it as --id {name!r} or leave it out with --drop {name!r}.",
-                LapwingWarning,
+                f"the rows, take it as --id {name!r} or leave it out with --drop {name!r}."
             )

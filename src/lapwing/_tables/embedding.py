@@ -32,7 +32,6 @@ from lapwing._tables.encoders import ENCODED, EncodedReading, Encoding, Features
 from lapwing._tables.frames import frame_of
 from lapwing._words import shorten
 from lapwing.estimators.prepared import SILENT, Stages
-from lapwing.exceptions import LapwingWarning
 
 _LOGGER = logging.getLogger("lapwing")
 # Number of texts per call: enough for batches of the encoder, but few enough to show progress and
@@ -110,8 +109,7 @@ class VectorStore:
         except (OSError, ValueError) as error:
             warn(
                 f"The vectors of the texts are not kept, and will be made again by the next fit: "
-                f"{str(error).rstrip('.')}.",
-                LapwingWarning,
+                f"{str(error).rstrip('.')}."
             )
 
 

@@ -30,7 +30,6 @@ from lapwing.classes.label_checks import (
     usual_number,
     words_for_none,
 )
-from lapwing.exceptions import LapwingWarning
 
 # Notations of programs, case-sensitive: "none" and "Na" may be classes (no damage, sodium). A word
 # in this list is never a label; any other word is a class, and is shown as such.
@@ -226,8 +225,7 @@ class LabelColumn:
         if absent:
             warn(
                 f"{raw.source}: no row has the label {quoted(absent)} (--unlabeled). Is it written "
-                "otherwise?",
-                LapwingWarning,
+                "otherwise?"
             )
 
         def blank(labels: NDArray[Any]) -> NDArray[Any]:
@@ -460,8 +458,7 @@ def _warn_of_doubles(classes: list[str], where: str) -> None:
         shown = listed([" and ".join(map(repr, names)) for names in doubles], 4, between="; ")
         warn(
             f"{where}: labels that differ only in capitals, blanks or leading zeros are classes of "
-            f"their own: {shown}. If they mean the same, write them alike.",
-            LapwingWarning,
+            f"their own: {shown}. If they mean the same, write them alike."
         )
 
 
@@ -552,8 +549,7 @@ def warn_of_labels(
         warn(
             f"{labels.where}: every row has a label, and {counts.max()} of {n_rows} rows have the "
             f"number {usual:g}, which is learnt like others. If it means no label, "
-            f"{advice.unlabeled([f'{usual:g}'])}",
-            LapwingWarning,
+            f"{advice.unlabeled([f'{usual:g}'])}"
         )
     elif words:
         _warn_of_markers(words, sum(ranked[word] for word in words), certain, labels, advice)
@@ -561,8 +557,7 @@ def warn_of_labels(
         warn(
             f"{labels.where}: every row has a label ({labels.hint} means no label), so there is "
             "nothing to learn from unlabelled rows: this fits a supervised model. If a value marks "
-            "the rows without a label, name it with --unlabeled.",
-            LapwingWarning,
+            "the rows without a label, name it with --unlabeled."
         )
     if not numeric and not warn_of_quantities(known, labels.where):
         frequent = sorted(ranked, key=lambda label: -ranked[label])
@@ -585,7 +580,7 @@ def _warn_of_markers(
             f"{rows_with} would be {'classes' if s else 'a class'}. If it is meant so, say that "
             f"only blanks mean no label: --unlabeled ''. {cure}"
         )
-    warn(f"{rows_with} {'count as classes' if s else 'counts as a class'}. {cure}", LapwingWarning)
+    warn(f"{rows_with} {'count as classes' if s else 'counts as a class'}. {cure}")
 
 
 def describe_quantities(labels: NDArray[Any]) -> str:
@@ -655,8 +650,7 @@ def warn_of_quantities(labels: NDArray[Any], what: str) -> bool:
     if described:
         warn(
             f"{what}: {described}, and each counts as a class. If they are quantities, name a "
-            "method that predicts numbers: --method laprls-regressor.",
-            LapwingWarning,
+            "method that predicts numbers: --method laprls-regressor."
         )
     return bool(described)
 
@@ -675,8 +669,7 @@ def _warn_of_rare_labels(ranked: dict[str, int], labels: LabelColumn, coded: Cod
         warn(
             f"{what}: {n} row{'s' * (n > 1)} (the first is row {first_row(rare)}) {verb} the label "
             f"{rare!r}, a class of its own, and {ranked[usual]} have {usual!r}. Did you mean "
-            f"{usual!r}? Then correct it in the table.",
-            LapwingWarning,
+            f"{usual!r}? Then correct it in the table."
         )
         del ranked[rare]
     single = [name for name, count in ranked.items() if count == 1]
@@ -685,6 +678,5 @@ def _warn_of_rare_labels(ranked: dict[str, int], labels: LabelColumn, coded: Cod
         warn(
             f"{what}: only one row has the label {quoted(single)} (row {first_row(single[0])}), so "
             "all predictions of this class depend on it. Correct it if it is wrong, or label more "
-            "rows.",
-            LapwingWarning,
+            "rows."
         )

@@ -26,7 +26,6 @@ from lapwing._host.terminal import harmless
 from lapwing._host.warn import warn
 from lapwing._tables.cells import EXACT, kind_of_unit, read_amount
 from lapwing._tables.columns import USUAL, Dialect
-from lapwing.exceptions import LapwingWarning
 
 _SHEET_ROWS, _SHEET_COLUMNS = 2**20, 2**14  # of Excel
 _PAGE = 4096  # bytes; a full disk may have less free space
@@ -213,8 +212,7 @@ def _csv_lines(
         many = "1 cell begins" if changed == 1 else f"{changed} cells begin"
         warn(
             f"In {what} {many} like a formula (=, +, - or @). A ' is written in front, so that no "
-            "spreadsheet runs it. Predictions in a .parquet file have everything as it is.",
-            LapwingWarning,
+            "spreadsheet runs it. Predictions in a .parquet file have everything as it is."
         )
     return [dialect.separator.join(row) + "\n" for row in zip(*cells, strict=True)]
 

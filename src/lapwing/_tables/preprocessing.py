@@ -34,7 +34,6 @@ from lapwing._tables.encoders import (
     FreeTextReading,
 )
 from lapwing._words import quoted
-from lapwing.exceptions import LapwingWarning
 from lapwing.linalg import column_variances
 
 SCALES = ("auto", "standard", "none")
@@ -326,8 +325,7 @@ def warn_of_new_values(columns: ColumnTransformer, X: Any, where: str) -> None:
                 if new:
                     warn(
                         f"{where}: {quoted(new)} in {name!r} did not occur in the fit, and is "
-                        "treated as none of the known values.",
-                        LapwingWarning,
+                        "treated as none of the known values."
                     )
         elif part.startswith("text"):
             unknown = np.flatnonzero(np.diff(encoder.transform(X[names]).indptr) == 0)
@@ -337,8 +335,7 @@ def warn_of_new_values(columns: ColumnTransformer, X: Any, where: str) -> None:
                 cure = alone if X.shape[1] == 1 else "The other columns alone decide there"
                 warn(
                     f"{where}: {rows} no word in {names!r} that the model knows (the first is row "
-                    f"{unknown[0] + 1}). {cure}.",
-                    LapwingWarning,
+                    f"{unknown[0] + 1}). {cure}."
                 )
 
 

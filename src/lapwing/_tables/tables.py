@@ -41,7 +41,6 @@ from lapwing._tables.matrices import TARGET
 from lapwing._tables.reading import SVMLIGHT, name_of, read_for_model, read_raw
 from lapwing._tables.roles import ReadOptions, Selection
 from lapwing._words import InputErrors, quoted
-from lapwing.exceptions import LapwingWarning
 
 USUAL_ADVICE = LabelAdvice()
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
@@ -329,9 +328,7 @@ def read_points(path: Paths, fitted: Fitted, options: ReadOptions | None = None)
     features = encode_again(raw, readings, options)
     if raw.roles.ignored:
         unknown = quoted(raw.roles.ignored)
-        warn(
-            f"{raw.source}: the model does not know the column {unknown}; not used.", LapwingWarning
-        )
+        warn(f"{raw.source}: the model does not know the column {unknown}; not used.")
     found = InputErrors(raw.source)
     found.messages += feature_errors(features, raw, missing=fitted.missing, new=True)
     with found.gather():

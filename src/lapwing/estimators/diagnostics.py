@@ -20,7 +20,6 @@ from lapwing.exceptions import (
     FeatureScaleWarning,
     FewEigenvectorsWarning,
     FewLabelsWarning,
-    LapwingWarning,
     NoClassStructureWarning,
     NoImprovementWarning,
     SingleClassWarning,
@@ -442,8 +441,7 @@ def warn_outvoted_classes(held: Array, classes: Array) -> bool:
     warn(
         f"All labels of the class {outvoted[0]!r} are at rows with duplicates that have other "
         "labels of more weight, so this class has no labelled point. Correct these labels, or "
-        "label another row of it.",
-        LapwingWarning,
+        "label another row of it."
     )
     return True
 
