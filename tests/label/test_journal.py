@@ -13,6 +13,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 from hypothesis import example, given
@@ -25,8 +26,8 @@ PACKAGE = str(Path(lapwing.__file__).parent)
 SUBJECT = {"rows": 10, "points": "abc"}
 
 
-def opened(path: Path, **options: Any) -> Journal:
-    return Journal(path, SUBJECT, "t.csv", **options)
+def opened(path: Path) -> Journal:
+    return Journal(path, SUBJECT, "t.csv")
 
 
 def records_of(path: Path) -> list[Any]:
@@ -107,7 +108,8 @@ def test_full_disk_loses_no_acknowledged_record(
     path = tmp_path_factory.mktemp("full") / "j"
     written(path, 1)
     disk = FullDisk(path, 10**6)
-    journal = opened(path, opener=lambda _: disk)
+    with mock.patch("lapwing._label.journal._open", return_value=disk):
+        journal = opened(path)
     acknowledged = list(journal.records)
     for k, (room, may_cut) in enumerate([*states, (10**6, True)]):
         record = {"batch": k + 2, "rows": list(range(k % 3 * 5))}

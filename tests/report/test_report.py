@@ -157,7 +157,7 @@ def test_class_rows_are_counted(data: st.DataObject, n: int) -> None:
         None, twin, truth,
     )  # fmt: skip
     known = truth >= 0
-    volumes = rows.volumes()
+    volumes, allowed = rows.volumes(np.array([0.25, 0.75])), (0.25 * n, 0.75 * n, n)
     assert (volumes["n_sure"], volumes["n_to_check"]) == (sure.sum(), (free & ~sure).sum())
     for k, one in enumerate(volumes["classes"]):
         mine = (predicted == k) & free
@@ -169,6 +169,7 @@ def test_class_rows_are_counted(data: st.DataObject, n: int) -> None:
         assert one["label_share"] == pytest.approx(sum(given == k) / max(1, labeled.sum()))
         assert one["row_share"] == pytest.approx(np.mean(predicted == k))
         assert one["true_share"] == (np.mean(truth[known] == k) if known.any() else None)
+        assert one["fills_prior"] == (sum(given == k) >= round(allowed[k]))
         assert one["median_margin"] == (np.median(margin[mine]) if mine.any() else None)
     listed = rows.list_rows(3)
     order = [i for i in np.argsort(margin, kind="stable") if free[i]]

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from io import FileIO
@@ -47,8 +47,6 @@ class Journal:
         Identification of the table, in JSON types.
     name : str
         Name of the table, for messages.
-    opener : callable
-        Function from the path to its file.
 
     Attributes
     ----------
@@ -65,14 +63,7 @@ class Journal:
         If it cannot be read or written.
     """
 
-    def __init__(
-        self,
-        path: Path,
-        subject: Record,
-        name: str,
-        *,
-        opener: Callable[[Path], FileIO] = _open,
-    ) -> None:
+    def __init__(self, path: Path, subject: Record, name: str) -> None:
         filelock = require("filelock", extra="label", purpose="The page to label on")
         self.path = path
         self.records: list[Record] = []
@@ -80,7 +71,7 @@ class Journal:
         self._size = 0
         self._torn = False
         self._address_file = path.with_name(f"{path.name}.address")
-        self._file = opener(path)
+        self._file = _open(path)
         try:
             # A lock of the operating system: it ends with the process and is never stale.
             if not filelock.lock_descriptor(self._file.fileno(), blocking=False):

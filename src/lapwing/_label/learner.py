@@ -136,26 +136,18 @@ class Answers:
     def suspicious_labels(self) -> list[SuspiciousLabel]:
         """Return the labels that are probably wrong, the most probable first."""
         found = self.left_out
-        predicted = dict(zip(found.rows.tolist(), found.predicted.tolist(), strict=True))
-        given = dict(zip(found.rows.tolist(), found.labels.tolist(), strict=True))
-        labels = []
-        for row, near in zip(found.suspicious.tolist(), self._nearest(), strict=True):
-            against = sum(given[other] == predicted[row] for other in near)
-            labels.append(SuspiciousLabel(row, int(predicted[row]), len(near), against))
-        return labels
-
-    def _nearest(self) -> list[list[int]]:
-        """Return the labelled rows nearest to each suspicious one."""
-        found = self.left_out
         if not len(found.suspicious):
             return []
         X = self.model._kept.X
         search = NearestNeighbors(n_neighbors=min(_NEAR + 1, len(found.rows))).fit(X[found.rows])
-        at = search.kneighbors(X[found.suspicious], return_distance=False)
-        return [
-            [other for other in found.rows[places].tolist() if other != row][:_NEAR]
-            for row, places in zip(found.suspicious.tolist(), at, strict=True)
-        ]
+        near = search.kneighbors(X[found.suspicious], return_distance=False)
+        labels = []
+        for row, places in zip(found.suspicious.tolist(), near, strict=True):
+            at = int(np.flatnonzero(found.rows == row)[0])
+            others, code = places[places != at][:_NEAR], int(found.predicted[at])
+            n_against = int(np.count_nonzero(found.labels[others] == code))
+            labels.append(SuspiciousLabel(row, code, len(others), n_against))
+        return labels
 
     def estimate(self, rows: NDArray[np.intp]) -> Estimate | None:
         """Estimate the error rate from labelled rows drawn at random.

@@ -103,10 +103,12 @@ def collect(
     if answers.classes is None:
         rows = NumberRows.read(answers, table.y, twin, truth)
         classes = groups = least_certain = None
+        volumes = rows.volumes()
         listed = rows.list_rows(_LISTED, getattr(estimator, "left_out_residuals_", None))
     else:
         rows = ClassRows.read(answers, table.y, twin, truth)
         classes, groups = rows.names[: rows.n_classes], rows.predicted
+        volumes = rows.volumes(getattr(estimator, "class_prior_", None))
         least_certain = rows.least_certain(_LISTED)
         listed = rows.list_rows(_LISTED, fit.next_rows)
         tested = getattr(estimator, "left_out_rows_", None)  # estimators for Dask have none
@@ -115,7 +117,7 @@ def collect(
     drawn = charts.choose_rows(rows.labeled, _DRAWN, least_certain)
     sections: dict[str, Any] = {
         "kind": "regression" if classes is None else "classification",
-        "volumes": rows.volumes(),
+        "volumes": volumes,
         "rows": listed,
         "twin": rows.compare_with_twin(_LISTED),
         "truth": rows.compare_with_truth(text.clean(origin.truth)),
@@ -142,23 +144,13 @@ def collect(
         ),
     }
     if groups is not None:
-        _mark_filled_priors(
-            sections["volumes"]["classes"], getattr(estimator, "class_prior_", None), n
-        )
-        sections["volumes"]["trust"] = None if fit.trust is None else fit.trust.to_dict()
-        sections["volumes"]["class_words"] = _describe_texts(fit, X, groups, sections["volumes"])
-        sections["volumes"]["associations"] = _describe_columns(table, groups, sections["volumes"])
+        volumes["trust"] = None if fit.trust is None else fit.trust.to_dict()
+        volumes["class_words"] = _describe_texts(fit, X, groups, volumes)
+        volumes["associations"] = _describe_columns(table, groups, volumes)
     _add_cells(sections["rows"], table)
     notes = write_notes(sections)
     sections["fitted"]["next_step"] = next_step(sections, notes, origin.hints)
     return ReportData(notes=notes, **sections)
-
-
-def _mark_filled_priors(classes: list[dict[str, Any]], prior: NDArray[Any] | None, n: int) -> None:
-    """Add to each class whether its labels alone fill its prior proportion of the rows."""
-    for one in classes:
-        part = 1.0 if prior is None or one["code"] >= len(prior) else float(prior[one["code"]])
-        one["fills_prior"] = round(part * n) <= one["n_labels"]
 
 
 def _describe_texts(
@@ -447,9 +439,9 @@ def graph_health(
         "n_points_unlabeled": int(sizes[without].sum()),
         "n_isolated": len(isolated),
         "degree": _degrees(degree),
-        "share_between_classes": _share_between_classes(
-            W, None if groups is None else groups[first]
-        ),
+        "share_between_classes": None
+        if groups is None
+        else _share_between_classes(W, groups[first]),
         "components": records(n_points=sizes[largest], n_labels=labels[largest]),
         "unlabeled_components": records(
             n_points=sizes[unlabeled], ids=[[clean(ids[i]) for i in rows] for rows in examples]
@@ -475,9 +467,9 @@ def _degrees(degree: NDArray[Any]) -> dict[str, Any]:
     return {"min": int(low), "median": float(middle), "max": int(high), **shape}
 
 
-def _share_between_classes(W: sp.csr_array, groups: NDArray[np.intp] | None) -> float | None:
+def _share_between_classes(W: sp.csr_array, groups: NDArray[np.intp]) -> float | None:
     """Return the fraction of edge weight between points of different predicted classes."""
-    if groups is None or not W.nnz:
+    if not W.nnz:
         return None
     edges = W.tocoo()
     across = groups[edges.row] != groups[edges.col]
@@ -514,9 +506,9 @@ def convergence(estimator: BaseEstimator, solver: str, names: list[str] | None) 
 
 def _trace(records: Any) -> list[float | None]:
     """Return the worst column of each iteration, or of evenly spaced ones if there are many."""
-    table = np.array([np.atleast_1d(np.asarray(r, dtype=float)) for r in records])
-    if not table.size:
+    if not len(records):
         return []
+    table = np.asarray(records, dtype=float).reshape(len(records), -1)
     worst = np.where(np.isnan(table), -np.inf, table).max(axis=1)
     if len(worst) > _HISTORY_POINTS:
         worst = worst[np.linspace(0, len(worst) - 1, _HISTORY_POINTS).astype(int)]
@@ -547,15 +539,9 @@ def _describe_path(estimator: BaseEstimator, *, repeated: bool = False) -> dict[
     if results is None:
         return {}
     chosen = {name: _parameter_text(value) for name, value in estimator.best_params_.items()}
+    found: dict[str, Any] = {"chosen": chosen, "left_out_rmse": None, "kept_default": True}
     if not results:  # some class, or the whole table, has a single label, which cannot be left out
-        return {
-            "chosen": chosen,
-            "varied": list(chosen),
-            "n_settings": 0,
-            "settings": [],
-            "left_out_rmse": None,
-            "kept_default": True,
-        }
+        return found | {"n_settings": 0, "varied": [*chosen], "settings": []}
     path = errors_along_path(PathDisplay, estimator)
     errors = results["left_out_squared_error"]
     missed = results.get("left_out_error")
@@ -565,13 +551,11 @@ def _describe_path(estimator: BaseEstimator, *, repeated: bool = False) -> dict[
     varied = [
         name for name in chosen if len({repr(params[name]) for params in results["params"]}) > 1
     ]
-    return {
-        "chosen": chosen,
+    if missed is None and not repeated:
+        found["left_out_rmse"] = finite_or_none(math.sqrt(-estimator.best_score_))
+    return found | {
         "n_settings": len(errors),
         "varied": varied,
-        "left_out_rmse": None
-        if missed is not None or repeated
-        else finite_or_none(math.sqrt(-estimator.best_score_)),
         "by_likelihood": likelihood is not None,
         "kept_default": repr(results["params"][order[0]]) != repr(estimator.best_params_),
         "settings": [

@@ -120,17 +120,20 @@ class ClassRows:
         free = np.flatnonzero(~self.labeled)
         return free[np.argsort(self.margin[free], kind="stable")][:n_rows]
 
-    def volumes(self) -> dict[str, Any]:
-        """Count each class among the labels, the predictions of all rows, and the truth."""
+    def volumes(self, prior: NDArray[np.float64] | None = None) -> dict[str, Any]:
+        """Count each class among the labels, the predictions of all rows, and the truth.
+
+        `prior` are the known proportions of the classes of the fit, if there are any.
+        """
         c, n = len(self.names), len(self.predicted)
-
-        def counted(codes: NDArray[np.intp]) -> NDArray[np.intp]:
-            return np.bincount(codes, minlength=c)
-
-        labels, answers = counted(self.given[self.labeled]), counted(self.predicted)
-        free, sure = counted(self.predicted[~self.labeled]), counted(self.predicted[self.sure])
-        true = np.zeros(c) if self.truth is None else counted(self.truth[self.truth >= 0])
+        truth = np.zeros(0, dtype=np.intp) if self.truth is None else self.truth
+        codes = (self.given[self.labeled], self.predicted, self.predicted[~self.labeled],
+                 self.predicted[self.sure], truth[truth >= 0])  # fmt: skip
+        labels, answers, free, sure, true = (np.bincount(part, minlength=c) for part in codes)
         has_truth = bool(true.any())
+        allowed = np.full(c, n)
+        if prior is not None:
+            allowed[: len(prior)] = np.rint(np.asarray(prior) * n)
         shown = np.sort(np.argsort(-(answers + labels), kind="stable")[:CLASSES_SHOWN])
         margins = [self.margin[(self.predicted == k) & ~self.labeled] for k in shown]
         label_share, row_share = labels[shown] / max(1, labels.sum()), answers[shown] / n
@@ -146,6 +149,7 @@ class ClassRows:
             n_to_check=(free - sure)[shown],
             median_margin=[float(np.median(m)) if m.size else None for m in margins],
             true_share=true[shown] / true.sum() if has_truth else None,
+            fills_prior=(allowed <= labels)[shown],
         )
         return {
             "classes": listed,

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from scipy.sparse.linalg import ArpackError
 from sklearn.base import BaseEstimator
 from sklearn.decomposition import PCA
-from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from lapwing._arrays import as_dense, is_sparse
 from lapwing._host.modules import require
 from lapwing._rows import PointsLike
 from lapwing.classes.markers import plain, read_column, unlabeled_among
+from lapwing.model_selection import candidates
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -322,7 +322,7 @@ def codes_of(y: object, n: int, unlabeled: Any, classes: NDArray[Any]) -> NDArra
 def last_step(estimator: BaseEstimator) -> Any:
     """Return the fitted estimator, the last step of a pipeline."""
     check_is_fitted(estimator)
-    return estimator[-1] if isinstance(estimator, Pipeline) else estimator
+    return candidates.last_step(estimator)
 
 
 def word_of(value: object) -> str:

@@ -10,13 +10,13 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, is_classifier
-from sklearn.pipeline import Pipeline
-from sklearn.utils.validation import check_array, check_is_fitted
+from sklearn.utils.validation import check_array
 
 from lapwing._arrays import Array, as_dense
 from lapwing._host.modules import require
 from lapwing._parameters import parameters
 from lapwing._rows import PointsLike
+from lapwing.model_selection.candidates import before_last
 from lapwing.plotting.drawing import (
     PALE,
     PREDICTED,
@@ -134,11 +134,9 @@ class GraphDisplay(LegendDisplay):
         ImportError
             If matplotlib is not installed.
         """
-        check_is_fitted(estimator)
-        if isinstance(estimator, Pipeline):
-            X = estimator[:-1].transform(X) if len(estimator) > 1 else X
-        names = column_names(X)
         model = last_step(estimator)
+        X = before_last(estimator, X)
+        names = column_names(X)
         affinity = _affinity(model)
         rows = check_array(X, accept_sparse="csr", dtype=None)
         if rows.shape[0] != len(model.labeled_):

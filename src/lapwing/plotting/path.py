@@ -243,25 +243,19 @@ def errors_along_path(
         known = [name for name in _MEASURES if name in results]
         raise ValueError(f"measure={measure!r} is not one of {', '.join(known)}.")
     chosen = _chosen(results, parameters)
-    columns = [[params[name] for params in results["params"]] for name in chosen]
-    values = tuple(_distinct(column) for column in columns)
-    errors = np.full([len(axis) for axis in values], np.inf)
+    axes = []
+    for name in chosen:
+        column = [params[name] for params in results["params"]]
+        values = _distinct(column)
+        place = {_identity(value): k for k, value in enumerate(values)}
+        places = [place[_identity(value)] for value in column]
+        axes.append((values, places, place[_identity(model.best_params_[name])]))
+    of_axes, of_settings, best = zip(*axes, strict=True)
+    errors = np.full([len(values) for values in of_axes], np.inf)
     found = np.nan_to_num(np.asarray(results[measure], dtype=float), nan=np.inf)
-    places = tuple(
-        [_place(axis, value) for value in column]
-        for axis, column in zip(values, columns, strict=True)
-    )
-    np.minimum.at(errors, places, found)
-    best = [
-        _place(axis, model.best_params_[name]) for axis, name in zip(values, chosen, strict=True)
-    ]
-    return display(
-        parameters=chosen,
-        values=values,
-        errors=np.where(np.isinf(errors), np.nan, errors),
-        best=tuple(best),
-        measure=measure,
-    )
+    np.minimum.at(errors, of_settings, found)
+    errors[np.isinf(errors)] = np.nan
+    return display(parameters=chosen, values=of_axes, errors=errors, best=best, measure=measure)
 
 
 def _results(model: BaseEstimator) -> Mapping[str, Any]:
@@ -301,10 +295,6 @@ def _distinct(column: Sequence[Any]) -> list[Any]:
     found = list({_identity(value): value for value in column}.values())
     numbers = all(isinstance(value, (int, float, np.number)) for value in found)
     return sorted(found) if numbers else found
-
-
-def _place(values: Sequence[Any], value: object) -> int:
-    return list(map(_identity, values)).index(_identity(value))
 
 
 def _identity(value: object) -> tuple[type, str]:
