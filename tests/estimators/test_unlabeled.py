@@ -20,23 +20,9 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier, OutputCodeClassifier
 
-from lapwing import (
-    S3VC,
-    AnchorGraph,
-    AnchorGraphClassifier,
-    EigenfunctionClassifier,
-    KNNGraph,
-    LapERLSClassifier,
-    LapERLSRegressor,
-    LapESVC,
-    LapESVR,
-    LapRLSClassifier,
-    LapRLSRegressor,
-    LapSVC,
-    LapSVR,
-)
+from lapwing import KNNGraph, LapRLSClassifier, LapRLSRegressor, LapSVC
 from lapwing.exceptions import NothingUnlabeledWarning, UnlabeledMarkerWarning
-from tests.helpers.low_density import ONE_DESCENT
+from tests.estimators.test_sklearn import EVERY_CLASSIFIER, EVERY_REGRESSOR, quick
 from tests.helpers.warned import warned
 
 N = 90
@@ -47,16 +33,8 @@ Y = np.where(KNOWN, TRUTH, -1)
 NAMES = np.array(["a", "b", "c"])[TRUTH]
 T = np.where(KNOWN, X.sum(axis=1), np.nan)
 
-CLASSIFIERS = [
-    LapSVC(),
-    LapRLSClassifier(),
-    LapERLSClassifier(),
-    LapESVC(),
-    AnchorGraphClassifier(AnchorGraph(20)),
-    EigenfunctionClassifier(),
-    S3VC(**ONE_DESCENT),
-]
-REGRESSORS = [LapRLSRegressor(), LapSVR(), LapERLSRegressor(), LapESVR()]
+CLASSIFIERS = [quick(known) for known in EVERY_CLASSIFIER]
+REGRESSORS = [quick(known) for known in EVERY_REGRESSOR]
 
 
 def name_of(estimator: Any) -> str:
