@@ -27,6 +27,7 @@ from lapwing.model_selection import leave_one_out
 from tests.estimators.test_sklearn import EVERY_CLASSIFIER, quick
 from tests.helpers.answers import check_answers, scores
 from tests.helpers.data import Data, labeled_clusters
+from tests.helpers.estimators import EXAMPLES
 
 
 def clusters(n_classes: int) -> Data:
@@ -35,17 +36,11 @@ def clusters(n_classes: int) -> Data:
 
 
 CLASSIFIERS = {
-    "LapSVC": LapSVC(),
-    "LapSVC, hinge": LapSVC(loss="hinge"),
-    "LapSVC, linear": LapSVC("linear"),
-    "LapRLSClassifier": LapRLSClassifier(),
-    "LapERLSClassifier": LapERLSClassifier(),
-    "LapESVC": LapESVC(),
-    "anchors": AnchorGraphClassifier(AnchorGraph(n_anchors=40)),
-    "anchors, raw": AnchorGraphClassifier(
-        AnchorGraph(n_anchors=40), class_mass_normalization=False
-    ),
-    "eigenfunctions": EigenfunctionClassifier(),
+    name: example.estimator
+    for name, example in EXAMPLES.items()
+    # A partition meets volumes itself.
+    if "class_prior" in example.estimator.get_params()
+    and not isinstance(example.estimator, BalancedGraphClassifier)
 }
 
 
