@@ -26,11 +26,9 @@ from lapwing import (
     LapERLSClassifierCV,
     LapERLSRegressor,
     LapRLSClassifier,
-    LapRLSClassifierCV,
     LapRLSRegressor,
     LapRLSRegressorCV,
     LapSVC,
-    LapSVCCV,
     LapSVR,
 )
 from lapwing._host import threads
@@ -43,25 +41,19 @@ from lapwing.model_selection import leave_one_out, sure_rows
 from lapwing.problem import value_order
 from lapwing.solvers.posterior import reduce_variance
 from tests.helpers.data import first_labels, labeled_clusters, labeled_curve
+from tests.helpers.estimators import EXAMPLES as EVERY
 
 EXAMPLES: dict[str, Any] = {
-    "LapSVC": LapSVC(gamma_A=0.01),
-    "LapSVC, bias": LapSVC(gamma_A=0.01, fit_intercept=True),
-    "LapSVC, linear": LapSVC("linear", gamma_A=0.01),
-    "LapSVC, pcg": LapSVC(gamma_A=0.1, solver="pcg"),
+    name: example.estimator
+    for name, example in EVERY.items()
+    if "updatable" in example.estimator.get_params()
+} | {
     "LapSVC, prior": LapSVC(gamma_A=0.01, class_prior="uniform"),
-    "LapRLSClassifier": LapRLSClassifier(gamma_A=0.01, class_weight="balanced"),
+    "LapRLSClassifier, weights": LapRLSClassifier(gamma_A=0.01, class_weight="balanced"),
     "LapRLSClassifier, refined": LapRLSClassifier(gamma_A=0.01, refine="cut"),
-    "LapERLSClassifier": LapERLSClassifier(),
-    "LapERLSClassifier, landmarks": LapERLSClassifier(space=Landmarks(20)),
+    "LapERLSClassifier, few landmarks": LapERLSClassifier(space=Landmarks(20)),
     "BalancedGraphClassifier": BalancedGraphClassifier(),
     "BalancedGraphClassifier, prior": BalancedGraphClassifier(class_prior="labels"),
-    "LapRLSRegressor": LapRLSRegressor(),
-    "LapSVR": LapSVR(),
-    "LapERLSRegressor": LapERLSRegressor(),
-    "LapRLSClassifierCV": LapRLSClassifierCV(graphs=[KNNGraph(5), KNNGraph(5, power=1)]),
-    "LapSVCCV": LapSVCCV(graphs=[KNNGraph(5)], fit_intercept=True),
-    "LapRLSRegressorCV": LapRLSRegressorCV(graphs=[KNNGraph(5)], gammas=["scale"]),
     "LapERLSClassifierCV": LapERLSClassifierCV(n_eigenvectors=[6, 12], graphs=[KNNGraph(5)]),
 }
 CHOSEN = ("best_params_", "best_score_", "cv_results_")  # by a path, at its fit
