@@ -107,10 +107,10 @@ def test_unknown_volumes_start_from_the_label_counts() -> None:
     rng = np.random.default_rng(0)
     y[rng.choice(np.flatnonzero(truth == 0), 9, replace=False)] = 0
     y[rng.choice(np.flatnonzero(truth == 1), 1)] = 1
-    told = BalancedGraphClassifier().fit(X, y)
+    unknown = BalancedGraphClassifier().fit(X, y)
     with pytest.warns(ClassPriorWarning, match="classes of other sizes, with 33 % of the rows"):
         equal = BalancedGraphClassifier(class_prior="uniform").fit(X, y)
-    assert (told.transduction_ != truth).mean() < (equal.transduction_ != truth).mean() - 0.1
+    assert (unknown.transduction_ != truth).mean() < (equal.transduction_ != truth).mean() - 0.1
 
 
 def test_labels_keep_their_class_against_their_neighbours() -> None:
@@ -228,8 +228,8 @@ def test_warns_if_left_out_labels_are_not_predicted() -> None:
     X = np.arange(126.0)[:, None]
     y = np.full(126, -1)
     y[3::6] = np.arange(21) % 2
-    told = r"Of 21 labels .*, \d+ are predicted .* 10 by guessing"
-    with pytest.warns(NoClassStructureWarning, match=told):
+    message = r"Of 21 labels .*, \d+ are predicted .* 10 by guessing"
+    with pytest.warns(NoClassStructureWarning, match=message):
         BalancedGraphClassifier().fit(X, y)
 
 
@@ -237,12 +237,12 @@ def test_warns_if_left_out_labels_are_not_predicted() -> None:
 def test_warns_if_the_graph_contradicts_the_prior(part: float) -> None:
     """The evidence against a prior grows with its error."""
     X, y, truth = blobs((100, 60, 40), gap=9.0, labels=5, seed=1)
-    told = r"contradict it: .* with (\d+) % of the rows in another class, are .* times as likely"
+    message = r"contradict it: .* with (\d+) % of the rows in another class, are .* times as likely"
     prior = [(1 - part) / 2, part, (1 - part) / 2] if part > 0.2 else [0.2, 0.3, 0.5]
-    with pytest.warns(ClassPriorWarning, match=told) as caught:
+    with pytest.warns(ClassPriorWarning, match=message) as caught:
         model = BalancedGraphClassifier(class_prior=prior).fit(X, y)
     assert_allclose(model.class_volumes_, prior, atol=1 / 200)
-    moved = re.search(told, str(caught[0].message))
+    moved = re.search(message, str(caught[0].message))
     assert moved is not None
     true = np.bincount(truth) / 200
     assert int(moved[1]) == pytest.approx(50 * np.abs(true - prior).sum(), abs=2)
@@ -261,9 +261,9 @@ def test_warns_once_if_ties_miss_the_prior() -> None:
     y = np.full(200, -1)
     y[[0, 45, 81]] = 0, 1, 2
     X = np.random.default_rng(0).standard_normal((200, 2))
-    with pytest.warns((ClassPriorWarning, UnlabeledComponentWarning)) as told:
+    with pytest.warns((ClassPriorWarning, UnlabeledComponentWarning)) as caught:
         BalancedGraphClassifier(graph, class_prior="uniform", method="mbo").fit(X, y)
-    texts = [str(each.message) for each in told if each.category is ClassPriorWarning]
+    texts = [str(each.message) for each in caught if each.category is ClassPriorWarning]
     assert len(texts) == 1
     assert "class_prior is missed by" in texts[0]
 
@@ -289,8 +289,8 @@ def test_all_rows_labelled_and_few_points() -> None:
 
 def test_rejects_a_prior_below_the_labels() -> None:
     X, y, _ = blobs()
-    told = r"gives the class 1 0.06 of 120 rows, fewer than its labelled rows \(1\)"
-    with pytest.raises(ValueError, match=told):
+    message = r"gives the class 1 0.06 of 120 rows, fewer than its labelled rows \(1\)"
+    with pytest.raises(ValueError, match=message):
         BalancedGraphClassifier(class_prior=[1000, 1, 1000]).fit(X, y)
 
 

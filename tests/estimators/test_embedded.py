@@ -238,8 +238,8 @@ def test_warns_if_the_tube_is_wider_than_the_virtual_labels(cls: type) -> None:
     """Errata E11."""
     X, y, _ = data_for(cls)
     model = cls(epsilon=50.0)
-    told = texts(lambda: model.fit(X, y), ConstantFitWarning)
-    assert any("alpha_ is 0. Use a smaller epsilon" in text for text in told)
+    message = texts(lambda: model.fit(X, y), ConstantFitWarning)
+    assert any("alpha_ is 0. Use a smaller epsilon" in text for text in message)
     assert np.ptp(scores(model, X), axis=0).max() == 0
     assert len(model.alpha_) == 1
 

@@ -310,8 +310,8 @@ def test_rejects_solutions_that_are_not_finite(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_constant_fit_with_epsilon_0_does_not_mention_epsilon() -> None:
-    told = texts(lambda: LapESVR(mu=1e12, lam=1e-12).fit(X, U), ConstantFitWarning)
-    assert not any("epsilon=0" in text for text in told)
+    message = texts(lambda: LapESVR(mu=1e12, lam=1e-12).fit(X, U), ConstantFitWarning)
+    assert not any("epsilon=0" in text for text in message)
 
 
 # ---- many points -------------------------------------------------------------------------------

@@ -369,20 +369,20 @@ def components(sizes: Any) -> Laplacian:
 
 
 def test_warning_names_rows_of_large_components() -> None:
-    def told_of(sizes: Any, rows: Any = None) -> str:
+    def messages(sizes: Any, rows: Any = None) -> str:
         laplacian = components(sizes)
         at = np.arange(laplacian.n_points)
         problem: Any = SimpleNamespace(labeled=at < 2, rows=at if rows is None else rows)
         caught = warned(lambda: diagnostics.warn_unlabeled_components(laplacian, problem))
         return " ".join(str(warning.message) for warning in caught)
 
-    text = told_of([50, 3, 7, 1, 5, 4, 9, 7])
+    text = messages([50, 3, 7, 1, 5, 4, 9, 7])
     assert "7 of the graph's 8 connected components" in text
     assert "e.g. rows 70, 53, 79, 61, 66 (rows count from 0, the largest components first)" in text
-    assert "e.g. rows 1700, 1630, 1600 (" in told_of([50, 3, 7, 10], np.arange(0, 700, 10) + 1100)
-    assert told_of([991, 3, 3, 3]) == ""  # 0.9 % of the points
-    assert told_of([990, 3, 3, 4]).startswith("3 of the graph's 4")
-    assert told_of([1000]) == ""
+    assert "e.g. rows 1700, 1630, 1600 (" in messages([50, 3, 7, 10], np.arange(0, 700, 10) + 1100)
+    assert messages([991, 3, 3, 3]) == ""  # 0.9 % of the points
+    assert messages([990, 3, 3, 4]).startswith("3 of the graph's 4")
+    assert messages([1000]) == ""
 
 
 def test_rows_to_label_are_those_of_x() -> None:
@@ -468,7 +468,7 @@ def test_warns_about_outlying_rows(estimator: type, container: Any) -> None:
 
 
 def test_rows_that_count_as_outlying() -> None:
-    def told_of(X: Any) -> str:
+    def messages(X: Any) -> str:
         caught = warned(lambda: input_checks.warn_outlying_rows(X))
         assert all(warning.category is OutlierWarning for warning in caught)
         return " ".join(str(warning.message) for warning in caught)
@@ -483,13 +483,13 @@ def test_rows_that_count_as_outlying() -> None:
     ]:
         moved = bulk.copy()
         moved[list(rows)] += 1e4
-        assert told_of(moved).startswith(expected), rows
-        assert bool(told_of(moved)) == bool(expected)
+        assert messages(moved).startswith(expected), rows
+        assert bool(messages(moved)) == bool(expected)
     for heavy in (rng.exponential(size=(1000, 3)), rng.standard_t(3, size=(1000, 2))):
-        assert told_of(heavy) == ""
-    assert told_of(np.eye(1, 5)) == ""
-    assert told_of(np.vstack([np.zeros((99, 2)), np.ones((1, 2))])) == ""  # nothing to compare with
-    assert told_of(np.full((50, 3), 0.1)) == ""
+        assert messages(heavy) == ""
+    assert messages(np.eye(1, 5)) == ""
+    assert messages(np.vstack([np.zeros((99, 2)), np.ones((1, 2))])) == ""  # no others to compare
+    assert messages(np.full((50, 3), 0.1)) == ""
 
 
 SMALL = {"gamma_A": 1e-2, "gamma_I": 1e-2}

@@ -177,9 +177,9 @@ def test_held_out_labels_take_no_part_in_the_fit(
     assert np.bincount(y[held]).tolist() == [n_held] * 3
     rest = y.copy()
     rest[held] = -1
-    told = LapSVC(**options).fit(X, rest, validation_data=(X[held], y[held]))
-    assert told.n_iter_ == fitted.n_iter_
-    np.testing.assert_allclose(told.decision_function(X), fitted.decision_function(X), atol=1e-9)
+    given = LapSVC(**options).fit(X, rest, validation_data=(X[held], y[held]))
+    assert given.n_iter_ == fitted.n_iter_
+    np.testing.assert_allclose(given.decision_function(X), fitted.decision_function(X), atol=1e-9)
 
 
 def test_the_seed_decides_what_is_held_out() -> None:

@@ -160,10 +160,10 @@ def test_errors_of_missing_kernel_values_mention_the_kernel(wrong: float) -> Non
     K = X @ X.T
     bad = K.copy()
     bad[3, 4] = wrong
-    told = r"row 3, column 4 .*X is a kernel matrix .*mend the points that it comes from"
+    message = r"row 3, column 4 .*X is a kernel matrix .*mend the points that it comes from"
     graph = AffinityGraph(KNNGraph(5).affinity(X))
     for model in (LapSVC("precomputed", graph=graph), S3VC("precomputed")):
-        with pytest.raises(ValueError, match=told):
+        with pytest.raises(ValueError, match=message):
             model.fit(bad, Y)
-    with pytest.raises(ValueError, match=told):
+    with pytest.raises(ValueError, match=message):
         LapSVC("precomputed", gamma_I=0).fit(K, Y).predict(bad)

@@ -442,9 +442,9 @@ def test_warnings_are_about_the_chosen_number_of_eigenvectors() -> None:
         LapERLSClassifierCV(**SPECTRAL | {"n_eigenvectors": [2]}).fit(X, y)
     LapERLSClassifierCV(**SPECTRAL | {"n_eigenvectors": [2, 20]}).fit(X, y)
     apart = AffinityGraph(sp.block_diag([np.ones((6, 6)) - np.eye(6)] * 6, format="csr"))
-    with pytest.warns(UnlabeledComponentWarning) as told:
+    with pytest.warns(UnlabeledComponentWarning) as caught:
         LapERLSClassifierCV(**SPECTRAL | {"graphs": [apart], "n_eigenvectors": [4]}).fit(X, y)
-    assert any("6 connected components and n_eigenvectors=4" in str(w.message) for w in told)
+    assert any("6 connected components and n_eigenvectors=4" in str(w.message) for w in caught)
 
 
 def test_settings_without_a_solution_are_not_chosen(monkeypatch: pytest.MonkeyPatch) -> None:

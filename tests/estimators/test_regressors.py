@@ -41,8 +41,8 @@ def test_constant_targets_are_fitted_by_a_constant_with_one_warning(
 ) -> None:
     X, y, _ = labeled_curve()
     model = regressor()
-    (told,) = texts(lambda: model.fit(X, np.where(np.isnan(y), y, value)))
-    assert f"All 20 targets are {value:g}, so the answer is" in told
+    (message,) = texts(lambda: model.fit(X, np.where(np.isnan(y), y, value)))
+    assert f"All 20 targets are {value:g}, so the answer is" in message
     np.testing.assert_allclose(model.predict(X), value, atol=1e-6)
 
 
@@ -138,8 +138,8 @@ def test_rejects_unsupported_intervals(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y, _ = labeled_curve()
     y[np.flatnonzero(~np.isnan(y))[5:]] = np.nan
     fitted = LapRLSRegressor(graph=FLAT).fit(X, y)
-    told = r"coverage=0\.9 needs 9 targets that can be left out, but there are 5\. Use a smaller"
-    with pytest.raises(ValueError, match=told):
+    message = r"coverage=0\.9 needs 9 targets that can be left out, but there are 5\. Use a smaller"
+    with pytest.raises(ValueError, match=message):
         fitted.predict_interval(X)
     assert fitted.predict_interval(X, 0.8).shape == (len(X), 2)
     assert (np.diff(fitted.predict_interval(X, 0.01), axis=1) >= 0).all()
@@ -293,7 +293,7 @@ ONE_VALUE = np.where(np.arange(40)[:, None] < [40, 1], Y[:, :2], np.nan)
 
 
 @pytest.mark.parametrize(
-    ("model", "given", "told"),
+    ("model", "given", "message"),
     [
         (model, *case)
         for model in (LapRLSRegressor(), quick(FewLabelRegressor))
@@ -304,8 +304,8 @@ ONE_VALUE = np.where(np.arange(40)[:, None] < [40, 1], Y[:, :2], np.nan)
     ]
     + [(FewLabelRegressor(), ONE_VALUE, r"Column 1 of y: .*Give at least two")],
 )
-def test_errors_name_the_target(model: Any, given: Any, told: str) -> None:
-    with pytest.raises(ValueError, match=told):
+def test_errors_name_the_target(model: Any, given: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         clone(model).fit(X, given)
 
 

@@ -514,14 +514,14 @@ def test_warns_about_unreachable_margins(kernel: str) -> None:
     """For tiny features, or a tiny C."""
     X, y, truth = clusters()
     points, C = {"linear": (X * 1e-3, 100.0), "rbf": (X, 1e-3)}[kernel]
-    told = (
+    message = (
         r"C=\S+ is too small for features of this size: labels change decision values by \S+ at "
         r"most, but the targets are -1 and 1\. Standardise the features, .* larger C, such as"
     )
-    with pytest.warns(FeatureScaleWarning, match=told) as caught:
+    with pytest.warns(FeatureScaleWarning, match=message) as caught:
         fitted = S3VC(kernel, C=C).fit(points, y)
-    message = next(str(w.message) for w in caught if w.category is FeatureScaleWarning)
-    reach, more = re.findall(r"by (\S+) at most.* such as (\S+)\.$", message)[0]
+    text = next(str(w.message) for w in caught if w.category is FeatureScaleWarning)
+    reach, more = re.findall(r"by (\S+) at most.* such as (\S+)\.$", text)[0]
     away = np.abs(fitted.decision_function(points) - fitted.balance_[0])[y >= 0].max()
     assert away <= 1.05 * float(reach)
     again = S3VC(kernel, C=float(more), balance={0: 0.6, 1: 0.4}).fit(points, y)
@@ -561,13 +561,13 @@ def test_unlabelled_rows_override_the_shares_of_labels(others: int) -> None:
 @pytest.mark.parametrize("kernel", ["rbf", "linear"])
 def test_warns_about_and_estimates_the_balance_of_uneven_classes(kernel: str) -> None:
     X, y, truth = uneven(0.9)
-    told = (
+    message = (
         r"balance='labels' was not enforced\. Class 1 has 50 % of the labels, but about \d+ % of "
         r"the unlabelled rows look like it; the fit uses these \d+ %\. If you know the true "
         r"proportions, pass them: balance=\{0: 0\.\d+, 1: 0\.\d+\}\. If they are those "
         r"of the labels, pass these in the same way\."
     )
-    with pytest.warns(BalanceWarning, match=told):
+    with pytest.warns(BalanceWarning, match=message):
         fitted = S3VC(kernel).fit(X, y)
     wrong = (fitted.transduction_ != truth).mean()
     held = S3VC(kernel, balance={0: 0.5, 1: 0.5}).fit(X, y)
@@ -579,11 +579,11 @@ def test_only_warns_about_uneven_classes_with_few_labels() -> None:
     rng = np.random.default_rng(0)
     truth = np.r_[np.arange(12) % 2, np.zeros(100, dtype=int)]
     X = rng.standard_normal((112, 2)) + 6.0 * truth[:, None]
-    told = (
+    message = (
         r"balance='labels' was enforced and may be wrong\. Class 1 has 50 % of the labels, but "
         r"about \d+ % of the unlabelled rows look like it, as far as so few labels can show\."
     )
-    with pytest.warns(BalanceWarning, match=told):
+    with pytest.warns(BalanceWarning, match=message):
         fitted = S3VC("linear").fit(X, np.where(np.arange(112) < 12, truth, -1))
     assert fitted.balance_[0] == pytest.approx(0, abs=1e-6)
 

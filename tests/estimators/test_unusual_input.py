@@ -97,8 +97,8 @@ INDEX = pd.Index([f"row {k}" for k in range(60)])
 def test_labels_in_another_order_of_the_same_index_are_reported_once(model: Any) -> None:
     X, y, _ = labeled_clusters(2, n=60, n_labels=6)
     frame, turned = pd.DataFrame(X, index=INDEX).add_prefix("x"), pd.Series(y, index=INDEX[::-1])
-    (told,) = texts(lambda: model.fit(frame, turned), RowOrderWarning)
-    assert "row 0 is 'row 0' in X and 'row 59' in y" in told
+    (message,) = texts(lambda: model.fit(frame, turned), RowOrderWarning)
+    assert "row 0 is 'row 0' in X and 'row 59' in y" in message
     found = model.transduction_
     np.testing.assert_array_equal(found, model.fit(frame, turned.to_numpy()).transduction_)
 

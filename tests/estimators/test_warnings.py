@@ -73,8 +73,8 @@ CONSTANT = [
 @pytest.mark.parametrize("estimator", CONSTANT, ids=str)
 def test_warns_once_about_a_null_solution(estimator: Any) -> None:
     X, y, _ = data_for(estimator, n_labels=5)
-    (told,) = texts(lambda: clone(estimator).fit(X, y), ConstantFitWarning, SingleClassWarning)
-    assert "Usual causes: " in told
+    (message,) = texts(lambda: clone(estimator).fit(X, y), ConstantFitWarning, SingleClassWarning)
+    assert "Usual causes: " in message
 
 
 def test_every_estimator_has_a_null_solution() -> None:
