@@ -234,12 +234,8 @@ def test_suspect_markers_are_refused() -> None:
     [
         (EVERY, ["a", None, "b", None, "c"], {}, "each of the 3 classes .* Label another row"),
         (EVERY, None, {}, "y is required"),
-        (
-            FOR_REGRESSION,
-            [3, 8, -1, 5],
-            {},
-            r"No label can be held out: .* regression=True\.$",
-        ),
+        (FOR_REGRESSION, [3, 8, -1, 5], {}, r"label can be held out: .* pass regression=True\.$"),
+        ((LabeledStratifiedKFold,), [3, 8, -1, 5], {}, r"Label another row of a class\.$"),
         (FOR_REGRESSION, [0.5, np.nan], {}, "No target can be held out: y has only one"),
         (FOR_REGRESSION, [np.nan] * 3, {"regression": True}, "no label: all 3 entries mark unlabe"),
         (FOR_REGRESSION, [0.5, 1], {"regression": "no"}, "regression='no' must be True, False or"),

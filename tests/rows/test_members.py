@@ -28,7 +28,7 @@ from lapwing._rows.registry import FORMATS, as_rows, is_source
 from lapwing.exceptions import DataChangedError, LapwingWarning
 from tests.helpers.members import check_examples
 from tests.helpers.reading import write
-from tests.helpers.rows import SOURCES, ArrayRows, make_parquet, make_zarr
+from tests.helpers.rows import SOURCES, ArrayRows, make_zarr
 
 X = np.random.default_rng(0).standard_normal((53, 4))
 CHANGING = [name for name in SOURCES if name != "rows"]
@@ -55,12 +55,6 @@ def test_every_format_has_an_example() -> None:
     )
 
 
-def test_rows_have_the_protocol(rows: Rows, values: Any) -> None:
-    assert is_rows(rows)
-    assert rows.shape == values.shape
-    assert rows.dtype == values.dtype
-
-
 def test_blocks_are_as_high_as_asked_for(rows: Rows, values: Any) -> None:
     for height in (1, 7, 10, 23, 53, 100):
         at = 0
@@ -74,15 +68,13 @@ def test_blocks_are_as_high_as_asked_for(rows: Rows, values: Any) -> None:
 
 
 def test_rows_are_taken_in_any_order(rows: Rows, values: Any) -> None:
+    assert is_rows(rows)
+    assert (rows.shape, rows.dtype) == (values.shape, values.dtype)
     everything = [*range(53)]
     for index in ([], [0], [52], [5, 3, 3, 41], everything, everything[::-1], [7, 8, 30, 31]):
         wanted = np.array(index, dtype=np.intp)
-        np.testing.assert_array_equal(rows.take(wanted), values[wanted])
-
-
-def test_rows_survive_a_pickle(rows: Rows, values: Any) -> None:
-    again = pickle.loads(pickle.dumps(rows))
-    np.testing.assert_array_equal(again.take(np.arange(len(X))), values)
+        for one in (rows, pickle.loads(pickle.dumps(rows))):
+            np.testing.assert_array_equal(one.take(wanted), values[wanted])
 
 
 def test_blocks_of_an_array_are_those_of_its_rows() -> None:
@@ -150,30 +142,38 @@ def test_a_file_that_changes_is_reported(name: str, change: str, tmp_path: Path)
         next(rows.blocks(10))
 
 
-def test_integers_are_read_as_numbers(tmp_path: Path) -> None:
-    np.save(tmp_path / "X.npy", np.arange(6).reshape(3, 2))
-    rows = open_rows(tmp_path / "X.npy")
-    assert repr(rows) == f"<3 rows of 2 columns in {tmp_path / 'X.npy'}, read as float64>"
-    np.testing.assert_array_equal(rows.take(np.array([2])), [[4, 5]])
+_A = pl.DataFrame({"a": [1.0]})
+_ABC = pl.DataFrame({"a": [1, None, 3], "b": [True, False, True], "c": [0.5, 1.5, 2.5]})
+# Files, what of them is opened, with which columns, and the values.
+OPENED: dict[str, tuple[dict[str, Any], Any, Any, Any]] = {
+    "integers": ({"X.npy": np.arange(6).reshape(3, 2)}, "X.npy", None, [[0, 1], [2, 3], [4, 5]]),
+    "nulls and booleans": ({"X.parquet": _ABC}, "X.parquet", ["a", "b"],
+        [[1, 1], [np.nan, 0], [3, 1]]),
+    "chosen columns": ({"X.parquet": _ABC[2:]}, "X.parquet", ["c", "a"], [[2.5, 3]]),
+    "a list": ({"1.parquet": _A, "2.parquet": 2 * _A}, ["2.parquet", "1.parquet"], None,
+        [[2.0], [1.0]]),
+    # Brackets in the name of a file are no pattern, and hidden files of a folder are left out.
+    "brackets": ({"part[1].parquet": _A}, "part[1].parquet", None, [[1.0]]),
+    "hidden files": ({"1.parquet": _A, "._1.parquet": b"resource"}, "", None, [[1.0]]),
+}  # fmt: skip
 
 
-def test_columns_of_parquet_are_chosen(tmp_path: Path) -> None:
-    rows = open_rows(make_parquet(X, tmp_path), columns=["x2", "x0"])
-    np.testing.assert_array_equal(rows.take(np.arange(53)), X[:, [2, 0]])
+def opened(folder: Path, contents: dict[str, Any], source: Any, columns: Any) -> Rows:
+    for name, content in contents.items():
+        write(folder / name, content)
+    paths = folder / source if isinstance(source, str) else [folder / one for one in source]
+    return open_rows(paths, columns=columns)
 
 
-def test_a_list_of_parquet_files_keeps_its_order(tmp_path: Path) -> None:
-    parts = make_parquet(X, tmp_path)
-    rows = open_rows([parts / "2.parquet", str(parts / "0.parquet")])
-    expected = np.concatenate([X[36:], X[:18]])
+@pytest.mark.parametrize(("contents", "source", "columns", "expected"), OPENED.values(), ids=OPENED)
+def test_values_of_files(
+    contents: Any, source: Any, columns: Any, expected: Any, tmp_path: Path
+) -> None:
+    rows = opened(tmp_path, contents, source, columns)
     np.testing.assert_array_equal(rows.take(np.arange(len(expected))), expected)
-
-
-def test_nulls_are_nan_and_booleans_numbers(tmp_path: Path) -> None:
-    frame = pl.DataFrame({"a": [1, None, 3], "b": [True, False, True]})
-    frame.write_parquet(tmp_path / "X.parquet")
-    taken = open_rows(tmp_path / "X.parquet").take(np.arange(3))
-    np.testing.assert_array_equal(taken, [[1, 1], [np.nan, 0], [3, 1]])
+    n, d = np.shape(expected)
+    assert repr(rows).startswith(f"<{n} rows of {d} columns in {tmp_path}")
+    assert repr(rows).endswith(", read as float64>")
 
 
 def test_other_arrays_are_not_read_from_files(tmp_path: Path) -> None:
@@ -196,7 +196,7 @@ def test_values_written_through_a_mapping_are_read(tmp_path: Path) -> None:
     np.testing.assert_array_equal(rows.take(np.arange(53)), X)
 
 
-_NONE, _A = FileNotFoundError, pl.DataFrame({"a": [1.0]})
+_NONE = FileNotFoundError
 _AB, _TEXT = _A.with_columns(b=1.0), pl.DataFrame({"a": ["x"]})
 # Files, what of them is opened, with which columns, and the error.
 WRONG: list[tuple[dict[str, Any], Any, Any, Any, str]] = [
@@ -232,11 +232,8 @@ WRONG: list[tuple[dict[str, Any], Any, Any, Any, str]] = [
 def test_sources_that_cannot_be_read_are_reported(
     contents: Any, source: Any, columns: Any, error: Any, words: str, tmp_path: Path
 ) -> None:
-    for name, content in contents.items():
-        write(tmp_path / name, content)
-    opened = tmp_path / source if isinstance(source, str) else [tmp_path / one for one in source]
     with pytest.raises(error, match=words):
-        open_rows(opened, columns=columns)
+        opened(tmp_path, contents, source, columns)
 
 
 def test_other_objects_are_no_sources(tmp_path: Path) -> None:
@@ -259,13 +256,6 @@ def test_files_whose_numbers_are_not_in_order_are_reported(tmp_path: Path) -> No
     np.testing.assert_array_equal(rows.take(np.arange(3))[:, 0], [0, 1, 2])
     paths[0].unlink()
     assert open_rows(tmp_path).shape == (2, 1)
-
-
-def test_brackets_are_no_pattern_and_hidden_files_are_left_out(tmp_path: Path) -> None:
-    # Brackets in the name of a file are no pattern, and hidden files of a folder are left out.
-    path = write(tmp_path / "part[1].parquet", _A)
-    (tmp_path / "._1.parquet").write_bytes(b"resource")
-    assert open_rows(path).shape == open_rows(tmp_path).shape == (1, 1)
 
 
 def test_a_damaged_parquet_file_is_reported(tmp_path: Path) -> None:
