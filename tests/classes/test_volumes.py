@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import linprog
 
-from lapwing.classes.transport import Plan, parted_in_two, transport
+from lapwing.classes.transport import Plan, assign_two_classes, transport
 from lapwing.classes.volumes import prior_offsets
 
 SEEDS = st.integers(0, 10**6)
@@ -228,7 +228,7 @@ def test_two_classes_are_assigned_as_by_the_linear_program(seed: int) -> None:
     rng = np.random.default_rng(seed)
     second = int(rng.integers(1, 29))
     F, targets = rng.standard_normal((30, 2)), np.array([30.0 - second, second])
-    codes = parted_in_two(F, np.ones(30), targets)
+    codes = assign_two_classes(F, np.ones(30), targets)
     assert_array_equal(np.bincount(codes, minlength=2), targets)
     assert F[np.arange(30), codes].sum() == pytest.approx(best_value(F, targets))
 
@@ -252,4 +252,4 @@ def test_the_first_of_equal_points_are_assigned_to_the_second_class(
 ) -> None:
     F = np.column_stack([np.zeros(len(gains)), gains])
     targets = np.array([sum(mass) - second, second])
-    assert_array_equal(parted_in_two(F, np.array(mass), targets), codes)
+    assert_array_equal(assign_two_classes(F, np.array(mass), targets), codes)

@@ -224,11 +224,13 @@ def test_all_targets_are_of_one_preparation(monkeypatch: pytest.MonkeyPatch) -> 
     assert not np.shares_memory(first.X_fit_, X)
 
 
-def test_a_row_of_weight_0_is_left_out_for_all_targets() -> None:
-    w = np.ones(40)
-    w[9] = 0.0  # of all three targets
+@pytest.mark.parametrize("column", range(3))
+def test_a_row_of_weight_0_with_any_target_is_left_out_for_all(column: int) -> None:
+    w, targets = np.ones(40), Y.copy()
+    w[9], targets[9] = 0.0, np.nan
+    targets[9, column] = 1.0
     rest = np.arange(40) != 9
-    found = LapRLSRegressor().fit(X, Y, sample_weight=w).predict(X)
+    found = LapRLSRegressor().fit(X, targets, sample_weight=w).predict(X)
     expected = LapRLSRegressor().fit(X[rest], Y[rest]).predict(X)
     np.testing.assert_allclose(found, expected, atol=1e-8)
 

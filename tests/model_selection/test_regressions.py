@@ -28,7 +28,7 @@ from lapwing.exceptions import ConstantFitWarning
 from lapwing.model_selection import Candidate, compare, default_candidates
 from lapwing.model_selection.candidates import LABELS_ALONE, SMOOTH
 from lapwing.model_selection.comparison import (
-    Setting,
+    ComparisonBasis,
     clearly_better,
     simplest_first,
     verdict,
@@ -54,7 +54,9 @@ def evidence(name: str, residuals: Any, assumption: str = SMOOTH, **others: Any)
 
 
 def said(*table: Any, n_labeled: int = 20) -> str:
-    return verdict(table, Setting(np.empty(0), np.array([n_labeled]), n_samples=50, n_used=50))
+    return verdict(
+        table, ComparisonBasis(np.empty(0), np.array([n_labeled]), n_samples=50, n_used=50)
+    )
 
 
 @pytest.mark.parametrize("candidate", [ALONE, GRAPH, TUBE], ids=lambda one: one.name)

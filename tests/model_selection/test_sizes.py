@@ -25,8 +25,8 @@ from lapwing.model_selection.candidates import (
     SHEETS,
     agreed_sizes,
     given_sizes,
-    guessing,
-    label_rows,
+    guessing_error,
+    rows_per_label,
     with_sizes,
 )
 from lapwing.model_selection.comparison import in_order
@@ -208,10 +208,10 @@ def test_label_rows_are_the_ratio_of_error_rates(sizes: list[float]) -> None:
     """Guessing by the sizes misses 1 - p of the labels of a class of proportion p."""
     parts = np.array(sizes)
     wrong = 1 - parts
-    assert guessing(len(parts), parts) == pytest.approx(parts @ wrong)
-    np.testing.assert_allclose(label_rows(len(parts), parts), wrong / (parts @ wrong))
-    assert (100 * parts) @ label_rows(len(parts), parts) == pytest.approx(100)
-    assert guessing(4) == guessing(4, np.full(4, 0.25)) == 0.75
+    assert guessing_error(len(parts), parts) == pytest.approx(parts @ wrong)
+    np.testing.assert_allclose(rows_per_label(len(parts), parts), wrong / (parts @ wrong))
+    assert (100 * parts) @ rows_per_label(len(parts), parts) == pytest.approx(100)
+    assert guessing_error(4) == guessing_error(4, np.full(4, 0.25)) == 0.75
 
 
 # --- the estimate ---------------------------------------------------------------------------------

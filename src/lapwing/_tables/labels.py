@@ -26,9 +26,9 @@ from lapwing.classes.label_checks import (
     folded,
     look_like_quantities,
     near_miss,
-    nought_among_signs,
     usual_number,
     words_for_none,
+    zeros_among_signs,
 )
 
 # Notations of programs, case-sensitive: "none" and "Na" may be classes (no damage, sodium). A word
@@ -507,7 +507,7 @@ def words_in_most_rows(ranked: dict[str, int], n_rows: int) -> tuple[list[str], 
         Whether at least half of the rows have one of them, which is an error in a fit.
     """
     words = words_for_none(list(ranked))
-    if words and nought_among_signs(ranked):
+    if words and zeros_among_signs(ranked):
         words = [name for name in ranked if float(name) == 0]
     return words, 2 * sum(ranked[name] for name in words) >= n_rows
 

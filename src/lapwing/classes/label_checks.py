@@ -111,7 +111,7 @@ def check_labels(
             "values are unlabelled) if it is a class."
         )
     n = n_unlabeled + int(counts.sum())
-    if kind_of(min(ranked)) == "number" and nought_among_signs({**ranked, -1: n_unlabeled}):
+    if kind_of(min(ranked)) == "number" and zeros_among_signs({**ranked, -1: n_unlabeled}):
         raise ValueError(
             f"{ranked[0]} of the {n} labels are 0, beside -1 ({n_unlabeled} rows) and 1 "
             f"({ranked[1]} rows): 0 may mark the unlabelled rows. Pass unlabeled=0 if it does, or "
@@ -356,7 +356,7 @@ def _if_no_label(label: object, n_classes: int) -> str:
     return f"If {label!r} means no label, pass unlabeled={label!r}{more}."
 
 
-def nought_among_signs(ranked: dict[Any, int]) -> bool:
+def zeros_among_signs(ranked: dict[Any, int]) -> bool:
     """Return whether labels are -1, 0 and 1, most of them 0, which may then mean no label.
 
     `ranked` holds the count of each label.

@@ -152,7 +152,7 @@ def _price(thresholds: Array, mass: Array, target: float) -> float:
     return float(thresholds[order[full]] if full < n else 1 + thresholds.max())
 
 
-def parted_in_two(F: Array, mass: Array, targets: Array) -> Array:
+def assign_two_classes(F: Array, mass: Array, targets: Array) -> Array:
     """Solve `transport` for two classes, by the difference of both values.
 
     Parameters

@@ -245,13 +245,13 @@ def last_step(estimator: BaseEstimator) -> Any:
     return estimator[-1] if isinstance(estimator, Pipeline) else estimator
 
 
-def before_last(estimator: BaseEstimator, X: PointsLike) -> Any:
+def transform_before_last(estimator: BaseEstimator, X: PointsLike) -> Any:
     """Transform points by the fitted steps of a pipeline before its last one."""
     several = isinstance(estimator, Pipeline) and len(estimator) > 1
     return estimator[:-1].transform(X) if several else X
 
 
-def with_last(estimator: BaseEstimator, last: BaseEstimator) -> Any:
+def replace_last(estimator: BaseEstimator, last: BaseEstimator) -> Any:
     """Replace the estimator at the end of a pipeline, or the estimator itself."""
     if not isinstance(estimator, Pipeline):
         return last
@@ -321,12 +321,12 @@ def agreed_sizes(candidates: Sequence[Candidate], codes: Array, classes: Array) 
     return known[0]
 
 
-def guessing(n_classes: int, sizes: Array | None = None) -> float:
+def guessing_error(n_classes: int, sizes: Array | None = None) -> float:
     """Return the error of guessing by the sizes of the classes, by default equal ones."""
     return 1 - 1 / n_classes if sizes is None else float(1 - (sizes**2).sum())
 
 
-def label_rows(n_classes: int, sizes: Array | None = None) -> Array:
+def rows_per_label(n_classes: int, sizes: Array | None = None) -> Array:
     """Return the number of random rows that a label of each class is worth.
 
     Guessing is wrong for a label this many times as often as for a random row. The sum is the
@@ -334,4 +334,4 @@ def label_rows(n_classes: int, sizes: Array | None = None) -> Array:
     """
     if sizes is None:
         return np.ones(n_classes)
-    return np.asarray((1 - sizes) / guessing(n_classes, sizes))
+    return np.asarray((1 - sizes) / guessing_error(n_classes, sizes))

@@ -47,7 +47,7 @@ from lapwing.model_selection.candidates import (
     agreed_sizes,
     default_candidates,
     fits_again,
-    guessing,
+    guessing_error,
     last_step,
     quick_candidates,
     with_sizes,
@@ -324,8 +324,8 @@ class CompareSettings(NamedTuple):
     untried: Sequence[str] = ()
 
 
-class Setting(NamedTuple):
-    """Labels and rows of a comparison."""
+class ComparisonBasis(NamedTuple):
+    """Labels and rows that a comparison is based on."""
 
     classes: Array  # empty for a regression
     counts: Array  # labels of each class, or of a regression
@@ -369,7 +369,9 @@ def compared(
     data, n_used = _sampled(X, y, sample_weight, labels.labeled, settings.max_samples, rng)
     counts = np.bincount(labels.codes[labels.labeled])
     sizes = agreed_sizes(candidates, labels.codes, labels.classes)
-    setting = Setting(labels.classes, counts, len(labels.codes), n_used, sizes, settings.untried)
+    basis = ComparisonBasis(
+        labels.classes, counts, len(labels.codes), n_used, sizes, settings.untried
+    )
     table: Sequence[Evidence] | Sequence[RegressionEvidence]
     sharpness = None
     with _each_warning_once():
@@ -384,9 +386,9 @@ def compared(
             evidence = [replace(one.evidence, agreement=_agreement(one, tried)) for one in tried]
             table = in_order(evidence, len(labels.classes), sizes)
             sharpness = next(one.sharpness for one in tried if one.evidence.name == table[0].name)
-    texts = verdict(table, setting), caveats(table, setting)
+    texts = verdict(table, basis), caveats(table, basis)
     n_labeled = int(counts.sum())
-    comparison = Comparison(tuple(table), *texts, setting.n_samples, n_used, n_labeled, failed)
+    comparison = Comparison(tuple(table), *texts, basis.n_samples, n_used, n_labeled, failed)
     return comparison, sharpness
 
 
@@ -580,7 +582,7 @@ def in_order(
     there is no evidence that unlabelled rows help.
     """
     rows = sorted(table, key=lambda row: (not row.admitted, round(row.error, TIE_DIGITS)))
-    near_guessing = rows[0].error >= _NOTHING_FOUND * guessing(n_classes, sizes)
+    near_guessing = rows[0].error >= _NOTHING_FOUND * guessing_error(n_classes, sizes)
     if near_guessing and rows[0].n_left_out >= _LEAST_FOR_NOTHING_FOUND:
         alone = [row for row in rows if row.assumption == LABELS_ALONE and row.admitted]
         rows = [*alone[:1], *(row for row in rows if row not in alone[:1])]
@@ -653,14 +655,14 @@ _FINDINGS = {
 }
 
 
-def verdict(table: Sequence[Evidence | RegressionEvidence], setting: Setting) -> str:
+def verdict(table: Sequence[Evidence | RegressionEvidence], basis: ComparisonBasis) -> str:
     """Say whether the unlabelled rows help, and which estimator to use.
 
     Parameters
     ----------
     table : sequence of Evidence or RegressionEvidence
         In order, see `in_order` and `simplest_first`.
-    setting : Setting
+    basis : ComparisonBasis
     """
     chosen, use = table[0], f"Use {table[0].name}."
     alone = [row for row in table if row.assumption == LABELS_ALONE and row.admitted]
@@ -669,15 +671,15 @@ def verdict(table: Sequence[Evidence | RegressionEvidence], setting: Setting) ->
             "No candidate keeps all classes and the given labels. Label more rows, or use other "
             f"features. The least bad is {chosen.name}, which {chosen.objection}."
         )
-    if setting.counts.sum() == setting.n_samples:
+    if basis.counts.sum() == basis.n_samples:
         what = "target" if chosen.regression else "label"
         return f"Every row has a {what}, so there are no other rows to learn from. {use}"
-    if nothing := _nothing_found(chosen, setting):
+    if nothing := _nothing_found(chosen, basis):
         return nothing
-    if chosen in alone and setting.untried:
+    if chosen in alone and basis.untried:
         return (
             "No method compared does better than the labels alone; not compared: "
-            f"{listed(setting.untried, 5)}. {use}"
+            f"{listed(basis.untried, 5)}. {use}"
         )
     if chosen in alone:
         return (
@@ -690,7 +692,7 @@ def verdict(table: Sequence[Evidence | RegressionEvidence], setting: Setting) ->
     return _gain(chosen, min(alone, key=attrgetter("error")), finding)
 
 
-def _nothing_found(chosen: Evidence | RegressionEvidence, setting: Setting) -> str:
+def _nothing_found(chosen: Evidence | RegressionEvidence, basis: ComparisonBasis) -> str:
     """Return the verdict on a best candidate that is hardly better than guessing; empty if not."""
     if isinstance(chosen, RegressionEvidence):
         if chosen.explained > _EXPLAINED:
@@ -699,7 +701,7 @@ def _nothing_found(chosen: Evidence | RegressionEvidence, setting: Setting) -> s
             "Nothing here follows the targets: give more targets, or use other features. The best "
             f"is {chosen.name}, and it is hardly better than the mean of the targets."
         )
-    if chosen.error < _NEAR_GUESSING * guessing(len(setting.classes), setting.sizes):
+    if chosen.error < _NEAR_GUESSING * guessing_error(len(basis.classes), basis.sizes):
         return ""
     if chosen.n_left_out < FEW_LEFT_OUT:
         return (
@@ -744,7 +746,7 @@ def _gain(chosen: Any, rival: Any, finding: str) -> str:
 
 
 def caveats(
-    table: Sequence[Evidence] | Sequence[RegressionEvidence], setting: Setting
+    table: Sequence[Evidence] | Sequence[RegressionEvidence], basis: ComparisonBasis
 ) -> tuple[str, ...]:
     """Return caveats of the estimates, a sentence or two each.
 
@@ -752,7 +754,7 @@ def caveats(
     ----------
     table : sequence of Evidence or RegressionEvidence
         In order, see `in_order` and `simplest_first`.
-    setting : Setting
+    basis : ComparisonBasis
     """
     if table[0].regression:
         found = [
@@ -760,16 +762,16 @@ def caveats(
             "of rows like those with a target."
         ]
     else:
-        found = list(_classifier_caveats(table, setting))
-    if setting.n_used < setting.n_samples:
+        found = list(_classifier_caveats(table, basis))
+    if basis.n_used < basis.n_samples:
         found.append(
-            f"The evidence is of {setting.n_used} of the {setting.n_samples} rows, with all "
+            f"The evidence is of {basis.n_used} of the {basis.n_samples} rows, with all "
             "labelled ones among them. On all rows methods that join neighbours do better."
         )
     return tuple(found)
 
 
-def _classifier_caveats(table: Sequence[Any], setting: Setting) -> Iterator[str]:
+def _classifier_caveats(table: Sequence[Any], basis: ComparisonBasis) -> Iterator[str]:
     chosen = table[0]
     if chosen.n_left_out == 0:
         yield (
@@ -793,7 +795,7 @@ def _classifier_caveats(table: Sequence[Any], setting: Setting) -> Iterator[str]
             f"{listed(tied, 5)} {'has' if len(tied) == 1 else 'have'} the same estimate as "
             f"{chosen.name}, which comes first among the candidates."
         )
-    lonely = setting.classes[setting.counts == 1].tolist()
+    lonely = basis.classes[basis.counts == 1].tolist()
     if lonely and chosen.n_left_out:
         yield (
             f"Classes with one label only: {quoted(lonely, 5)}. Nothing could be left out there, "

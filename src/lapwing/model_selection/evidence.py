@@ -27,10 +27,10 @@ from lapwing.model_selection.candidates import (
     LABELS_ALONE,
     Candidate,
     given_sizes,
-    guessing,
-    label_rows,
+    guessing_error,
     last_step,
-    with_last,
+    replace_last,
+    rows_per_label,
 )
 from lapwing.model_selection.probabilities import relative_sharpness
 from lapwing.model_selection.relevance_scaler import optimism_of
@@ -283,7 +283,7 @@ def try_out(
 
     If the estimated error would be above the bar even if no row changed, neither reproducibility
     nor the contradiction by the supervised trial is computed. Misclassified labels are weighted by
-    known class proportions, see `lapwing.model_selection.candidates.label_rows`.
+    known class proportions, see `lapwing.model_selection.candidates.rows_per_label`.
     """
     begun = time.perf_counter()
     trial = start(candidate.estimator, X, y, sample_weight)
@@ -416,7 +416,7 @@ def try_out_regression(
         last.set_params(solver="dual")
     return RegressionEvidence(
         name=candidate.name,
-        estimator=with_last(clone(candidate.estimator), last),
+        estimator=replace_last(clone(candidate.estimator), last),
         assumption=candidate.assumption if last._wants_graph() else LABELS_ALONE,
         error=math.sqrt(squares),
         error_interval=(math.sqrt(low), math.sqrt(high)),
@@ -533,14 +533,14 @@ def posterior(
     # With known proportions all labels count: rows that one class loses are gained by another.
     counted = effective_counts(n_left_out) if sizes is None else n_left_out
     rates = n_missed / np.maximum(n_left_out, 1)
-    right = float(((label_rows(n_classes, sizes) - rates) * counted).sum())
+    right = float(((rows_per_label(n_classes, sizes) - rates) * counted).sum())
     alpha = constants.of_a_label * float((rates * counted).sum())
     beta = constants.of_a_label * max(right, 0.0)
     if math.isnan(reproducibility):
         return alpha + 0.5, beta + 0.5  # Jeffreys' prior
     unseen = constants.unseen * (2 / n_classes) ** _CLASSES_POWER
     # D and C are means over classes of equal weight: convert them to fractions of rows.
-    rows = guessing(n_classes) / guessing(n_classes, sizes)
+    rows = guessing_error(n_classes) / guessing_error(n_classes, sizes)
     mean = (unseen + reproducibility + contradiction) / rows
     mean = min(max(mean, _BOUNDS[0]), _BOUNDS[1])
     weight = constants.prior_labels * rows

@@ -38,8 +38,8 @@ from lapwing.estimators.updates import Updatable
 from lapwing.exceptions import LapwingWarning
 from lapwing.model_selection.candidates import (
     Chooser,
-    before_last,
     last_step,
+    transform_before_last,
 )
 from lapwing.model_selection.comparison import (
     CompareSettings,
@@ -496,7 +496,7 @@ class FewLabelRegressor(SeveralTargets, FewLabelEstimator):
                 "FewLabelRegressor(updatable=True). A model that was loaded or copied has to be "
                 "fitted again."
             )
-        values, std = last.predict(before_last(self.best_estimator_, X), return_std=True)
+        values, std = last.predict(transform_before_last(self.best_estimator_, X), return_std=True)
         return values, std * optimism_of(getattr(self.best_estimator_, "steps", ()))
 
     @of_each_target
@@ -526,4 +526,6 @@ class FewLabelRegressor(SeveralTargets, FewLabelEstimator):
         """
         check_is_fitted(self)
         best = self.best_estimator_
-        return np.asarray(last_step(best).predict_interval(before_last(best, X), coverage))
+        return np.asarray(
+            last_step(best).predict_interval(transform_before_last(best, X), coverage)
+        )

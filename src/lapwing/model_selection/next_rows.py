@@ -35,7 +35,7 @@ from lapwing.graphs import AffinityGraph, GraphRecipe, as_graph, build_laplacian
 from lapwing.graphs.base import GraphLike, check_points
 from lapwing.graphs.design import design_of, most_informative
 from lapwing.graphs.registry import graph_reads_rows
-from lapwing.model_selection.candidates import before_last, chosen_by
+from lapwing.model_selection.candidates import chosen_by, transform_before_last
 from lapwing.problem import distinct_rows, some_rows, value_order
 
 
@@ -243,7 +243,7 @@ def _transform_for_last(model: BaseEstimator, X: PointsLike) -> tuple[Any, Any]:
     while True:
         if isinstance(model, Pipeline):
             check_is_fitted(model)
-            X = before_last(model, X)
+            X = transform_before_last(model, X)
             model = model[-1]
         elif (chosen := chosen_by(model)) is not None:
             model = chosen

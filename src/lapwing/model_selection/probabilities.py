@@ -29,7 +29,12 @@ from lapwing.estimators.classifier import SemiSupervisedClassifier
 from lapwing.estimators.path import NORMAL_95
 from lapwing.estimators.updates import Updatable
 from lapwing.exceptions import FewLabelsWarning
-from lapwing.model_selection.candidates import before_last, chosen_by, last_step, with_last
+from lapwing.model_selection.candidates import (
+    chosen_by,
+    last_step,
+    replace_last,
+    transform_before_last,
+)
 from lapwing.model_selection.trials import LeftOutRounds, Trial, leave_out_rounds, start
 
 # Nodes of the average over the sharpness: probabilities differ by at most 0.001 from those with
@@ -100,7 +105,7 @@ def calibrate(
     if (chosen := chosen_by(last)) is not None:
         best = calibrate(
             chosen,
-            before_last(model, X),
+            transform_before_last(model, X),
             y,
             sample_weight=sample_weight,
             max_left_out=max_left_out,
@@ -109,7 +114,7 @@ def calibrate(
         twin = copy(last)
         twin.best_estimator_ = best
         twin.transduction_proba_ = last_step(best).transduction_proba_
-        return with_last(model, twin)
+        return replace_last(model, twin)
     if not isinstance(last, SemiSupervisedClassifier):
         raise TypeError(
             f"{type(last).__name__} cannot be calibrated here. Give a classifier of lapwing, or a "
@@ -131,7 +136,7 @@ def calibrate(
                 "class."
             )
         _sharpen(twin, found)
-    return with_last(model, twin)
+    return replace_last(model, twin)
 
 
 def _check_data_of_the_fit(

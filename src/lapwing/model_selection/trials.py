@@ -31,8 +31,8 @@ from lapwing.model_selection.candidates import (
     Candidate,
     Chooser,
     given_sizes,
-    label_rows,
     last_step,
+    rows_per_label,
 )
 from lapwing.problem import value_order
 
@@ -304,7 +304,7 @@ def leave_out_each(trial: Trial) -> LeaveOneOut:
             rows, targets, best[:, 0], found[:, 0], left_out, error, np.nan, rows[:0]
         )
     codes, truth = predict_codes(best), trial.codes
-    n = float(label_rows(len(trial.classes), trial.sizes)[truth[left_out]].sum())
+    n = float(rows_per_label(len(trial.classes), trial.sizes)[truth[left_out]].sum())
     error = min(float((left_out & (codes != truth)).sum()) / n, 1.0) if n else np.nan
     prior = trial.refits.estimator._sharpness_prior
     sharpness = fit_sharpness(prior, fitted[~problem.labeled], fitted[problem.index])

@@ -16,7 +16,7 @@ from lapwing._arrays import Array, as_dense
 from lapwing._host.modules import require
 from lapwing._parameters import parameters
 from lapwing._rows import PointsLike
-from lapwing.model_selection.candidates import before_last
+from lapwing.model_selection.candidates import transform_before_last
 from lapwing.plotting.drawing import (
     PALE,
     PREDICTED,
@@ -135,7 +135,7 @@ class GraphDisplay(LegendDisplay):
             If matplotlib is not installed.
         """
         model = last_step(estimator)
-        X = before_last(estimator, X)
+        X = transform_before_last(estimator, X)
         names = column_names(X)
         affinity = _affinity(model)
         rows = check_array(X, accept_sparse="csr", dtype=None)

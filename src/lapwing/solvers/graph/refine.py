@@ -44,7 +44,7 @@ import scipy.linalg as sla
 from lapwing._arrays import Array
 from lapwing._host.threads import share_rows
 from lapwing.classes.decoding import enforce_codes
-from lapwing.classes.transport import parted_in_two, transport
+from lapwing.classes.transport import assign_two_classes, transport
 from lapwing.classes.volumes import whole_volumes
 from lapwing.objectives.volumes import GraphOperator, VolumeProblem
 from lapwing.solvers.base import Status
@@ -402,7 +402,7 @@ def _shared(
     F = _gains(scores, free, weights)
     volumes = open_volumes(problem, F)
     if problem.n_classes == 2:
-        codes[free] = parted_in_two(F, mass, volumes)
+        codes[free] = assign_two_classes(F, mass, volumes)
         return codes, None
     plan = transport(F, mass, volumes, start=start)
     codes[free] = plan.assignment()
