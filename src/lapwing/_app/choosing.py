@@ -32,6 +32,7 @@ from lapwing.classes.label_checks import label_warnings_ignored
 from lapwing.classes.labels import code_classes
 from lapwing.classes.probabilities import Sharpness
 from lapwing.estimators.diagnostics import warn_suggested_labels
+from lapwing.exceptions import LapwingWarning
 from lapwing.model_selection.candidates import (
     CLUSTERS,
     Candidate,
@@ -149,7 +150,7 @@ def choose(table: Table, request: LearningRequest, points: Any) -> MethodChoice:
             settings = _limited(settings, plan)
     with warnings.catch_warnings():
         # The last fit warns of all rows.
-        warnings.simplefilter("ignore")
+        warnings.simplefilter("ignore", LapwingWarning)
         found, sharpness = _compare(table, points, settings)
     best, scaler = found.best, None
     if isinstance(best, Pipeline):  # the default candidates have pipelines only for scaled columns
