@@ -136,3 +136,20 @@ def test_ranks_count_half_of_ties() -> None:
     among, mass = np.array([0.0, 1.0, 1.0, 3.0]), np.array([1.0, 1.0, 2.0, 4.0])
     ranks = low_density.weighted_ranks(np.array([-1.0, 0.0, 1.0, 2.0, 9.0]), among, mass)
     np.testing.assert_allclose(ranks, [0, 1 / 16, 2.5 / 8, 4 / 8, 1])
+
+
+def test_the_classifier_is_by_least_squares_with_balanced_classes() -> None:
+    objective, rows = column(0.3, (16, 4)), np.arange(20) != 3
+    machine = shares._LeastSquaresClassifier.on(objective, np.arange(20))
+    assert machine is not None
+    found = machine.fitted(rows)
+    Z = np.stack([objective.features.values(unit) for unit in np.eye(3)], axis=1)[:20]
+    B, y = np.column_stack([Z, np.ones(20)])[rows], objective.targets[rows]
+    weights = np.where(y > 0, 19 / 8, 19 / 30)  # half of the 19 labels for each class
+    ridge = 0.01 * (Z * Z).sum() / 20 * np.diag([1, 1, 1, 0])
+    expected = np.linalg.solve(B.T @ (weights[:, None] * B) + ridge, B.T @ (weights * y))
+    np.testing.assert_allclose(np.append(found.coef, found.intercept), expected, atol=1e-10)
+
+
+def test_equal_ranks_have_a_variance() -> None:
+    assert shares._Ranks.of(np.full(4, 0.7), np.ones(4)).variance == pytest.approx(2 / 12 / 6 / 4)
