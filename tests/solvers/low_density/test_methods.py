@@ -412,3 +412,20 @@ def test_random_starts_differ_by_a_standard_deviation_on_the_unlabelled_points()
     moved = objective.values(start) - objective.values(supervised)
     assert np.std(moved[objective.unlabeled]) == pytest.approx(1)
     assert start.intercept == 0.5
+
+
+def test_only_rough_solutions_are_in_the_precision_of_the_points(monkeypatch):
+    """The supervised solution is more exact if a method starts from it."""
+    tiny, minimize_, seen = make_tiny(0), s3vm.minimize, []
+
+    def watched(objective, start, settings, **options):
+        seen.append((objective.features.space.dtype, settings.tol))
+        return minimize_(objective, start, settings, **options)
+
+    monkeypatch.setattr(s3vm, "minimize", watched)
+    objective = replace(tiny, X=tiny.X.astype(np.float32)).objective()
+    for rough in (False, True):
+        method, settings = Method(flipped, "flipped"), Settings(1e-4, 1000)
+        minimize_low_density(objective, method, settings, rough=rough)
+    expected = [(np.float64, 1e-4 * s3vm._START_TOL), (np.float64, 1e-4), (np.float32, 1e-4)]
+    assert seen == expected
