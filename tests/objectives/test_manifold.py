@@ -144,6 +144,13 @@ def repeated():
     return Objective(FullKernelSpace(np.eye(6)), SquaredHinge(), index, targets, weights, 1.0)
 
 
+def test_norm_of_a_negative_square_is_its_size(repeated):
+    """It is rounding error; 0 would wrongly indicate an optimum."""
+    negative = replace(repeated, space=FullKernelSpace(-np.eye(6)))
+    state = negative.state(np.ones((6, 2)), np.zeros(2))
+    np.testing.assert_allclose(negative.norm(state), np.sqrt(6))
+
+
 def test_scatter_is_the_adjoint_of_labeled(repeated):
     rng = np.random.default_rng(0)
     u, F = rng.standard_normal((5, 2)), rng.standard_normal((6, 2))

@@ -410,4 +410,5 @@ def test_direct_solvers_of_float32_kernels(solve):
     case = make_case(fit_intercept=True, n=30, n_labels=12, c=3)
     single, exact = solve(cast(case, np.float32)), solve(case.objective())
     assert single.status == Status.CONVERGED
+    assert single.state.coef.dtype == np.float64
     np.testing.assert_allclose(single.state.values, exact.state.values, atol=1e-4)

@@ -15,6 +15,7 @@ from scipy.optimize import lsq_linear
 from lapwing.losses.labeled import EpsilonInsensitive, Hinge, Squared
 from lapwing.objectives.manifold import Objective
 from lapwing.solvers.base import Status
+from lapwing.solvers.manifold import dual as of_reduced
 from lapwing.solvers.manifold.deformed import DeformedKernel
 from lapwing.solvers.manifold.dual import dual, solve_reduced
 from lapwing.solvers.manifold.newton import newton
@@ -182,6 +183,15 @@ def test_squared_loss_on_a_kernel_of_low_rank_is_precise():
     np.testing.assert_allclose(found.state.values, newton(steep).state.values, atol=1e-6)
 
 
+def test_newton_in_coordinates_is_not_preferred_if_it_is_worse(monkeypatch):
+    problem, settings = make_case(graph="no graph").objective(), ManifoldSettings(max_iter=1)
+    first = newton(problem, settings)
+    assert solve_reduced(problem, settings).optimality.max() < first.optimality.max()
+    worse = replace(first, optimality=2 * first.optimality)
+    monkeypatch.setattr(of_reduced, "newton_in_coordinates", lambda *_, **__: worse)
+    np.testing.assert_array_equal(solve_reduced(problem, settings).optimality, first.optimality)
+
+
 # --- identities -----------------------------------------------------------------------------------
 
 EVERY_LOSS_AND_SOLVER = [
@@ -289,7 +299,7 @@ def test_coefficients_far_below_their_bound(loss, gamma_A):
             np.testing.assert_allclose(primal, absolute_optimum(T, y), rtol=1e-6)
 
 
-@pytest.mark.parametrize("loss", [Hinge(), EpsilonInsensitive(0.3)], **BY_NAME)
+@pytest.mark.parametrize("loss", [Hinge(), EpsilonInsensitive(0.3), EpsilonInsensitive(0.0)])
 def test_solutions_of_libsvm_need_no_multipliers(loss, monkeypatch):
     def refuse(*_):
         raise AssertionError("the gap of libsvm's solution is too large")

@@ -189,9 +189,6 @@ _SLOPE_TOL = 1e-10
 _MAX_ROUNDS = 20
 # Observations that change pieces; with more, a new fit is as fast. 16 are enough for all but one.
 _MAX_CHANGES = 64
-# Largest ratio of the sizes of systems that are padded and solved together. Without groups by size,
-# up to 400 labels take 1.0 to 1.4 times as long.
-_SIZE_RATIO = 4
 _BLOCK_BYTES = 2**22  # of the transforms of columns processed together
 # Of the scores processed together. 2**16 takes 1.5 times as long, 2**23 as long.
 _TILE_BYTES = 2**19
@@ -429,36 +426,21 @@ def _scores(columns: _PieceColumns, trial: _Trial) -> Array | None:
 def _changes(columns: _PieceColumns, trial: _Trial) -> Array | None:
     """Solve for beta of the entries that enter, and for the residual of those that leave.
 
-    None if a system is singular.
+    Systems are padded to one size and solved together. None if one of them is singular.
     """
-    rows = trial.rows
-    counts = np.bincount(rows, minlength=len(trial.column))
-    place = np.arange(len(rows)) - (np.cumsum(counts) - counts)[rows]
-    found, most = np.empty(len(rows)), 1
-    while most < _SIZE_RATIO * counts.max():
-        some = (counts <= most) & (counts > most // _SIZE_RATIO)
-        if some.any():
-            solved = _solve_padded(columns, trial.take(some), place[some[rows]])
-            if solved is None:
-                return None
-            found[some[rows]] = solved
-        most *= _SIZE_RATIO
-    return found
-
-
-def _solve_padded(columns: _PieceColumns, trial: _Trial, place: Array) -> Array | None:
-    """Solve systems padded to one size, with each entry at its place; None as in `_changes`."""
     column, _, rows, entries, d, z = trial
-    k, at = int(place.max()) + 1, (rows, place)
-    S, used = np.zeros((len(column), k), dtype=np.intp), np.zeros((len(column), k), dtype=bool)
+    counts = np.bincount(rows, minlength=len(column))
+    at = rows, np.arange(len(rows)) - (np.cumsum(counts) - counts)[rows]
+    shape = len(column), int(counts.max())
+    S, used = np.zeros(shape, dtype=np.intp), np.zeros(shape, dtype=bool)
     S[at], used[at] = entries, True
     M = columns.pivoted[column[:, None, None], S[:, None, :], S[:, :, None]]
     M *= used[:, :, None] & used[:, None, :]
-    diagonal, right = np.ones((len(column), k)), np.zeros((len(column), k))
+    diagonal, right = np.ones(shape), np.zeros(shape)
     of, enters = column[rows], d > 0
     diagonal[at] = enters / np.where(enters, d, 1.0)
     right[at] = np.where(enters, z - columns.scores[of, entries], columns.beta[of, entries])
-    M[:, np.arange(k), np.arange(k)] += diagonal
+    M[:, np.arange(shape[1]), np.arange(shape[1])] += diagonal
     try:
         return np.asarray(np.linalg.solve(M, right[:, :, None])[:, :, 0][at])
     except np.linalg.LinAlgError:
