@@ -211,7 +211,7 @@ def test_guide_names_all_options_methods_and_formats() -> None:
     assert flags_in(CLI) - elsewhere - flags == set()
     # What only the help says.
     assert flags - flags_in(read(*(ROOT / GUIDE).glob("*.md"))) == {"--n-neighbors"}
-    assert f"| `{FitRequest.usual_method}` (default) |" in CLI
+    assert f"| `{FitRequest.default_method}` (default) |" in CLI
     assert [name for name in METHODS if f"`{name}`" not in CLI] == []
     assert [suffix for suffix in FORMATS if f"`{suffix}`" not in CLI] == []
     words = section("Which rows have no label", CLI).partition("- `--unlabeled")[0]

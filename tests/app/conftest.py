@@ -30,7 +30,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture(autouse=True)
 def _plain_method(monkeypatch: pytest.MonkeyPatch) -> None:
     """Fit `LapSVC` by default, which takes a twentieth of the time of a comparison."""
-    monkeypatch.setattr(FitRequest, "usual_method", "lapsvc")
+    monkeypatch.setattr(FitRequest, "default_method", "lapsvc")
 
 
 @pytest.fixture(scope="session", autouse=True)

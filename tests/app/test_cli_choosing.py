@@ -122,7 +122,7 @@ def test_auto_describes_its_choice_and_the_expected_error(blobs: pl.DataFrame) -
 def test_auto_is_the_default_of_fit_and_lapsvc_that_of_settings(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(FitRequest, "usual_method", AUTO)
+    monkeypatch.setattr(FitRequest, "default_method", AUTO)
     assert FitRequest(data=DATA, label="y").method == AUTO
     assert FitRequest(data=DATA, label="y", settings=("gamma_I=2",)).method == "lapsvc"
     assert "--method" not in FitRequest(data=DATA, label="y").full_command

@@ -118,7 +118,7 @@ def test_progress_counts_iterations_and_steps(monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.mark.parametrize("every", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_readme_transcript_is_current(monkeypatch: pytest.MonkeyPatch, every: bool) -> None:
-    monkeypatch.setattr(FitRequest, "usual_method", AUTO)
+    monkeypatch.setattr(FitRequest, "default_method", AUTO)
     script = runpy.run_path(str(ROOT / "docs" / "make_transcript.py"))
     told = script["TRANSCRIPT"].read_text(encoding="utf-8")
     if every:

@@ -128,11 +128,18 @@ def choose(table: Table, request: LearningRequest, points: Any) -> MethodChoice:
     """
     if not request.automatic:
         return _named_method(request.method, request.parameters, table, request, points)
-    if table.numeric:
-        _refuse_settings_of_classes(table, request)
+    if table.numeric and request.parameters:
+        names = ", ".join(request.parameters)
+        raise ValueError(
+            f"{table.source}: the labels are numbers with fractions. --set {names} applies to the "
+            "comparison of methods for classes. Leave it out, or name a method for numbers, such "
+            "as --method laprls-regressor."
+        )
     sizes = {name: value for name, value in request.parameters.items() if name == _SIZES}
     if isinstance(request, TuneRequest):
-        return _named_method(_default_path(table), sizes, table, request, points)
+        path = "laprls-cv" if table.n <= _PATH_ROWS else "laperls-cv"
+        path = "laprls-regressor-cv" if table.numeric else path
+        return _named_method(path, sizes, table, request, points)
     if table.numeric and table.n_labeled < _MIN_TARGETS:
         chosen = _named_method("laprls-regressor", {}, table, request, points)
         words = "Too few targets to compare methods by leaving them out"
@@ -241,23 +248,6 @@ def _named_method(
     method = COMMAND_METHODS[name]
     made = make_estimator(method, parameters, request.seed, points, unlabeled=table.unlabeled)
     return MethodChoice(method, made)
-
-
-def _default_path(table: Table) -> str:
-    """Return the default method that chooses its own parameters."""
-    if table.numeric:
-        return "laprls-regressor-cv"
-    return "laprls-cv" if table.n <= _PATH_ROWS else "laperls-cv"
-
-
-def _refuse_settings_of_classes(table: Table, request: LearningRequest) -> None:
-    if request.parameters:
-        names = ", ".join(request.parameters)
-        raise ValueError(
-            f"{table.source}: the labels are numbers with fractions. --set {names} applies to the "
-            "comparison of methods for classes. Leave it out, or name a method for numbers, such "
-            "as --method laprls-regressor."
-        )
 
 
 def _exportable(candidate: Candidate) -> Candidate:

@@ -173,7 +173,8 @@ def fit(table: Table, request: FitRequest) -> Outcome:
     estimator, method = chosen.estimator, chosen.method
     next_rows = None
     if keeps_graph:
-        if _affords_graph(estimator, table.n):
+        # With many rows, classifiers fall back to the least certain; regressors have no such order.
+        if table.n <= _GRAPH_ROWS or is_regressor(estimator) or _has_graph(estimator):
             next_rows = rows_to_label_next(estimator, prepared.points, N_NEXT)
         # The data kept for this are of order n^2 and not part of the model.
         estimator = without_memory(estimator)
@@ -305,14 +306,6 @@ def without_memory(estimator: Any) -> Any:
     if not hasattr(estimator, "suggest"):
         return estimator
     return copy(estimator).set_params(updatable=False)
-
-
-def _affords_graph(estimator: Any, n_rows: int) -> bool:
-    """Return whether a graph for the rows to label next is cheap enough.
-
-    Classifiers fall back to the least certain rows; regressors have no such order.
-    """
-    return n_rows <= _GRAPH_ROWS or is_regressor(estimator) or _has_graph(estimator)
 
 
 def _has_graph(estimator: Any) -> bool:

@@ -78,7 +78,7 @@ class CommandMethod:
         Name of the solver, for estimators that do not store it.
     graph : type
         Class of the graph whose parameters ``--set graph.NAME`` sets.
-    drawn : tuple of str
+    random_parts : tuple of str
         Names of the parts that are random for all values of their parameters.
     margin_note : str
         Why margins are a poor measure of certainty; empty if they are a good one.
@@ -97,7 +97,7 @@ class CommandMethod:
     virtual: bool = False
     solver: str = ""
     graph: type = KNNGraph
-    drawn: tuple[str, ...] = ()
+    random_parts: tuple[str, ...] = ()
     margin_note: str = ""
     no_onnx: str = ""
     onnx_with: Mapping[str, Any] = field(default_factory=dict)
@@ -237,7 +237,7 @@ _OWN: Mapping[str, dict[str, Any]] = {
         "unlabeled_use": lambda estimator: f"{estimator.anchors_.points.shape[0]} anchors",
         "solver": "least squares",
         "graph": AnchorGraph,
-        "drawn": ("graph",),
+        "random_parts": ("graph",),
         "no_onnx": _NO_SUM.format("anchors"),
     },
     "EigenfunctionClassifier": {

@@ -257,13 +257,13 @@ class TableRequest(Request):
             how = option_of(one)
             if one.name == "data" or how.side or how.writes is not None:
                 continue
-            if brief and getattr(self, one.name) == self._usual(one):
+            if brief and getattr(self, one.name) == self._default(one):
                 continue
             for value in self._values(one):
                 if value is not False:
                     yield from (flag_of(one),) if value is True else (flag_of(one), str(value))
 
-    def _usual(self, one: Field[Any]) -> Any:
+    def _default(self, one: Field[Any]) -> Any:
         """Return the default of an option."""
         return one.default
 
@@ -406,8 +406,8 @@ class LearningRequest(LabeledRequest):
     """
 
     # The default method, and that with settings.
-    usual_method: ClassVar[str] = METHOD_OF_SETTINGS
-    usual_with_settings: ClassVar[str] = METHOD_OF_SETTINGS
+    default_method: ClassVar[str] = METHOD_OF_SETTINGS
+    default_with_settings: ClassVar[str] = METHOD_OF_SETTINGS
 
     method: str = option("", panel=LEARN, complete=complete_method, leads=True)
     settings: tuple[str, ...] = option(
@@ -420,16 +420,16 @@ class LearningRequest(LabeledRequest):
     )
 
     def __post_init__(self) -> None:
-        named = self.method or self._usual_method()
+        named = self.method or self._default_method()
         object.__setattr__(self, "method", find_method(named).name if named else "")
         super().__post_init__()
         self.parameters  # noqa: B018 - raises before a file is read
 
-    def _usual_method(self) -> str:
-        return self.usual_with_settings if self.settings else self.usual_method
+    def _default_method(self) -> str:
+        return self.default_with_settings if self.settings else self.default_method
 
-    def _usual(self, one: Field[Any]) -> Any:
-        return self._usual_method() if one.name == "method" else super()._usual(one)
+    def _default(self, one: Field[Any]) -> Any:
+        return self._default_method() if one.name == "method" else super()._default(one)
 
     @property
     def automatic(self) -> bool:

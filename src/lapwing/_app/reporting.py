@@ -140,6 +140,7 @@ def fit_record(
     _check_answers(answers.label, estimator, method)
     answers, trust = trust_rows(estimator, answers)
     seed = estimator.get_params(deep=False).get("random_state")
+    steps = ", ".join(type(step).__name__ for _, step in pipeline.steps[:-1])
     return FitRecord(
         method.facts(estimator),
         Origin(seed if isinstance(seed, int) else None, _HINTS),
@@ -148,7 +149,7 @@ def fit_record(
         points,
         _vertices(estimator, points),
         answers,
-        _describe_steps(pipeline),
+        f"columns made by {steps}" if steps else "columns as they are",
         fit_twin(estimator, method, points, table) if twin else None,
         trust,
         choice,
@@ -256,8 +257,3 @@ def _vertices(estimator: Any, points: Any) -> NDArray[np.intp]:
         f"{affinity.shape[0]} points. Give the X of the fit; rows of sample weight 0 cannot be "
         "reported on."
     )
-
-
-def _describe_steps(pipeline: Pipeline) -> str:
-    names = [type(step).__name__ for _, step in pipeline.steps[:-1]]
-    return f"columns made by {', '.join(names)}" if names else "columns as they are"

@@ -95,7 +95,7 @@ class FitRequest(LearningRequest, AnswersRequest):
     """
 
     verb = "fit"
-    usual_method = AUTO
+    default_method = AUTO
 
     layout: tuple[str, ...] = option((), panel=TABLE, flags="--map")
     cluster: str | None = option(None, panel=LEARN, metavar="ADDRESS")
@@ -207,8 +207,8 @@ class TuneRequest(FitRequest):
     """
 
     verb = "tune"
-    usual_method = AUTO
-    usual_with_settings = "laprls-cv"
+    default_method = AUTO
+    default_with_settings = "laprls-cv"
 
     def __post_init__(self) -> None:
         if self.method:
@@ -296,7 +296,7 @@ class SuggestRequest(LearningRequest):
     """
 
     verb = "suggest"
-    usual_method = ""
+    default_method = ""
     incomplete: ClassVar[bool] = True
 
     n_rows: int = option(10, panel=WRITE, flags="--rows -k", limits=(1, None))
@@ -315,7 +315,7 @@ class SuggestRequest(LearningRequest):
     @property
     def answer_command(self) -> str:
         """Command that fits the table with the rows of `out` filled in."""
-        usual = self.method == self._usual_method() and not self.settings
+        usual = self.method == self._default_method() and not self.settings
         method, data = "" if usual else self.method, (*self.data, self.out)
         return fit_command(self, data=data, method=method, predictions=PREDICTIONS)
 

@@ -126,7 +126,7 @@ def make_estimator(
     estimator = method.estimator()
     known["random_state"] = seed
     for part, recipe in method.parts(points).items():
-        if part in method.drawn or any(name.startswith(f"{part}.") for name in settings):
+        if part in method.random_parts or any(name.startswith(f"{part}.") for name in settings):
             known[part] = recipe.set_params(random_state=seed)
     # Not every estimator has them: regressors have no marker, and some fits are not random.
     names = estimator.get_params(deep=False)

@@ -94,10 +94,14 @@ def verb(
         Fields that this verb does not offer.
     """
     hints, texts = get_type_hints(request), help_texts(request)
-    shown = [one for one in fields(request) if one.name not in without]
-    # Arguments first, DATA after MODEL; then by panel, because typer shows panels in the order of
-    # their options.
-    shown.sort(key=_help_order)
+
+    def order(one: Field[Any]) -> tuple[bool, bool, int, bool]:
+        # Arguments first, DATA after MODEL; then by panel, because typer shows panels in the order
+        # of their options.
+        how = option_of(one)
+        return not how.argument, one.name == "data", PANELS.index(how.panel), not how.leads
+
+    shown = sorted((one for one in fields(request) if one.name not in without), key=order)
     # Without docstrings (python -OO) there is no help.
     signature = Signature(
         [_parameter(one, hints[one.name], texts.get(one.name, "")) for one in shown]
@@ -113,11 +117,6 @@ def verb(
         return function
 
     return register
-
-
-def _help_order(one: Field[Any]) -> tuple[bool, bool, int, bool]:
-    how = option_of(one)
-    return not how.argument, one.name == "data", PANELS.index(how.panel), not how.leads
 
 
 def _parameter(one: Field[Any], hint: Any, help_text: str) -> Parameter:
