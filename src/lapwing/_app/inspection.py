@@ -87,14 +87,22 @@ def inspect(request: InfoRequest) -> dict[str, Any]:
     raw, written = _read(request, selection)
     features = encode(raw, selection)
     likely = _suggest_label(raw.cells) if written is None else None
-    labels = None if written is None else written.column.texts
-    given = labels
+    labels = np.full(raw.n, "") if written is None else written.column.texts
     if likely is not None:
-        cells = raw.cells[likely].spelled("")
-        given = mark_unlabeled(cells, request.unlabeled)
-    markers = {} if given is None else _markers(given, features.decimal, request)
+        labels = mark_unlabeled(raw.cells[likely].spelled(""), request.unlabeled)
+    counts = dict(sorted(Counter(labels[labels != ""].tolist()).items()))
+    numbers = hold_fractions(counts, features.decimal)
+    markers = {}
+    if not numbers and "" not in request.unlabeled:
+        # A fit refuses them, because they probably mark unlabelled rows.
+        words, certain = words_in_most_rows(counts, labels.size)
+        markers = {word: counts[word] for word in words if certain}
     sample = _sample(features, encoder, request, raw.n)
     encoded, prepared = features.named(ENCODED), sample.prepared
+    size = _size_of(features, sample, raw.n)
+    if written is not None:
+        n_columns = 1 if numbers or len(counts) <= 2 else len(counts)
+        size = replace(size, n_columns=n_columns, n_labels=sum(counts.values()))
     imputed = "refuses"
     if request.read_options.missing:
         imputed = f"fills with the {'median' if request.impute == 'auto' else request.impute}"
@@ -114,15 +122,16 @@ def inspect(request: InfoRequest) -> dict[str, Any]:
         "missing": {name: count for name, (count, _) in missing_cells(features).items()},
         "imputed": imputed,
         "infinite": {name: count for name, (count, _) in infinite_cells(features).items()},
-        "labels": None if labels is None else _counts(labels, features.decimal),
+        "labels": None
+        if written is None
+        else {"": raw.n - sum(counts.values()), **_pooled(counts, numbers, features.decimal)},
         "markers": markers,
         "scaling": _scaling(features, prepared, request.scale),
         # Encoding all rows takes long, and a graph of a subset is not informative.
-        "graph": None if encoded else _graph(prepared, labels, sample.rows, request.n_neighbors),
-        "forecast": _forecasts(
-            _size_of(features, sample, labels, raw.n),
-            _targets(written, markers, features.decimal),
-        ),
+        "graph": None
+        if encoded
+        else _graph(sample, None if written is None else labels != "", request.n_neighbors),
+        "forecast": _forecasts(size, _targets(written, markers, features.decimal)),
         "suggested_label": likely,
         "command": request.fit_command(
             likely, _suggest_id(features.notes, raw.cells), tuple(markers)
@@ -198,8 +207,8 @@ def _scaling(features: Features, prepared: Preprocessed | None, scale: str) -> s
     return scaling(features.numbers, features.named(NUMERIC), categories, scale).reason
 
 
-def _size_of(features: Features, sample: _Sample, labels: NDArray[Any] | None, n: int) -> FitSize:
-    """Return the size of a fit to all rows, by those that were drawn."""
+def _size_of(features: Features, sample: _Sample, n: int) -> FitSize:
+    """Return the size of a fit to all rows without labels, by those that were drawn."""
     numbers, prepared = features.numbers, sample.prepared
     n_features, stored = len(features.named(NUMERIC)) + sum(_n_values(features).values()), None
     if is_sparse(numbers):
@@ -208,48 +217,30 @@ def _size_of(features: Features, sample: _Sample, labels: NDArray[Any] | None, n
         n_features += len(features.named(ENCODED)) * sample.encoding["width"]
     if features.named(TEXT) and prepared is not None:
         n_features, stored = prepared.points.shape[1], prepared.points.nnz * n // len(sample.rows)
-    known = [] if labels is None else labels[labels != ""].tolist()
-    classes = set(known)
-    single = len(classes) <= 2 or hold_fractions(classes, features.decimal)
-    columns = 1 if single else len(classes)
-    return FitSize(n, n_features, columns, len(known), numbers.dtype.itemsize, stored)
+    return FitSize(n, n_features, itemsize=numbers.dtype.itemsize, n_stored=stored)
 
 
-def _markers(labels: NDArray[Any], decimal: str, request: InfoRequest) -> dict[str, int]:
-    """Count the labels that a fit refuses because they probably mark unlabelled rows."""
-    ranked = dict(sorted(Counter(labels[labels != ""].tolist()).items()))
-    if not ranked or "" in request.unlabeled or hold_fractions(ranked, decimal):
-        return {}
-    words, certain = words_in_most_rows(ranked, labels.size)
-    return {word: ranked[word] for word in words} if certain else {}
-
-
-def _counts(labels: NDArray[Any], decimal: str) -> dict[str, int]:
-    """Count unlabelled rows and the rows of each label; numbers or many labels are pooled."""
-    classes = Counter(labels.tolist())
-    named = {name: classes[name] for name in sorted(classes) if name}
-    if named and hold_fractions(named, decimal):
-        values = [float(name.replace(decimal or ".", ".")) for name in named]
-        named = {f"numbers, {min(values):g} to {max(values):g}": sum(named.values())}
-    elif len(named) > _CLASSES_LISTED:
-        named = {f"({len(named)} different values)": sum(named.values())}
-    return {"": classes.get("", 0), **named}
+def _pooled(counts: dict[str, int], numbers: bool, decimal: str) -> dict[str, int]:
+    """Return the rows of each label; numbers or many labels are pooled."""
+    words = f"({len(counts)} different values)"
+    if numbers:
+        values = [float(name.replace(decimal or ".", ".")) for name in counts]
+        words = f"numbers, {min(values):g} to {max(values):g}"
+    return {words: sum(counts.values())} if numbers or len(counts) > _CLASSES_LISTED else counts
 
 
 def _graph(
-    prepared: Preprocessed | None,
-    labels: NDArray[Any] | None,
-    rows: NDArray[np.intp],
-    n_neighbors: int,
+    sample: _Sample, labeled: NDArray[np.bool_] | None, n_neighbors: int
 ) -> dict[str, Any] | None:
-    if prepared is None or len(rows) < 3:
+    rows = sample.rows
+    if sample.prepared is None or len(rows) < 3:
         return None
-    k = min(n_neighbors, len(rows) - 1)
-    graph = KNNGraph(k, metric=default_metric(prepared.points))
-    n_components, component = connected_components(graph.affinity(prepared.points), directed=False)
+    k, points = min(n_neighbors, len(rows) - 1), sample.prepared.points
+    affinity = KNNGraph(k, metric=default_metric(points)).affinity(points)
+    n_components, component = connected_components(affinity, directed=False)
     without = None
-    if labels is not None:
-        without = int(n_components - len(np.unique(component[labels[rows] != ""])))
+    if labeled is not None:
+        without = int(n_components - len(np.unique(component[labeled[rows]])))
     return {
         "rows": len(rows),
         "n_neighbors": int(k),
