@@ -19,9 +19,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from lapwing._host.modules import require
-from lapwing._host.terminal import harmless, showing
+from lapwing._host.terminal import current_line, harmless
 
-_DONE, _DEFECT, _WRONG, _INTERRUPTED = 0, 1, 2, 130
+_DEFECT, _WRONG, _INTERRUPTED = 1, 2, 130
 _DEBUG_VARIABLE = "LAPWING_DEBUG"
 
 
@@ -107,9 +107,7 @@ def _describe(error: Exception) -> str:
 
 
 def _print_line(kind: str, message: str) -> None:
-    line = showing.get()
-    if line is not None:
-        line.erase()
+    current_line().erase()
     # Messages quote contents of files, and a terminal would interpret escape sequences.
     print(f"{kind}: {harmless(' '.join(message.split()))}", file=sys.stderr)
 

@@ -188,12 +188,12 @@ def format_setting(value: Any) -> str:
 def _parse(name: str, text: str, default: Any) -> Any:
     """Parse the value of a parameter with this default."""
     if isinstance(default, bool) or name in _SWITCHES_OR_AUTO:
-        if name in _SWITCHES_OR_AUTO and text.lower() == "auto":
-            return "auto"
-        if text.lower() not in _SWITCHES:
-            known = "yes, no or auto" if name in _SWITCHES_OR_AUTO else "yes or no"
+        auto = {"auto": "auto"} if name in _SWITCHES_OR_AUTO else {}
+        switch = (_SWITCHES | auto).get(text.lower())
+        if switch is None:
+            known = "yes, no or auto" if auto else "yes or no"
             raise ValueError(f"--set {name}={text}: this is a switch; write {known}.")
-        return _SWITCHES[text.lower()]
+        return switch
     if name in _CLASS_PROPORTIONS:
         return _parse_proportions(name, text)
     if isinstance(default, tuple) or name in _GRIDS:
