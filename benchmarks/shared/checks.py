@@ -53,7 +53,8 @@ class Check:
         """Compare a number, rounded as it is shown, with its upper limit."""
         shown = f"{value:.{digits}f}{unit}"
         known = "-" if paper is None else f"{paper:g}{unit}"
-        return cls(what, shown, f"{limit:g}{unit}", round(value, digits) <= limit, known, note)
+        passed = bool(round(value, digits) <= limit)
+        return cls(what, shown, f"{limit:g}{unit}", passed, known, note)
 
     @classmethod
     def mean_at_most(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from itertools import combinations, product
 from typing import Any
 
 import numpy as np
+from scipy.ndimage import minimum_filter
 from scipy.optimize import minimize
 
 from lapwing.losses import GaussianBump, Hinge, Loss, SymmetricHinge, UnlabeledLoss
@@ -108,74 +108,31 @@ DENSITIES: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def global_optimum(tiny: Tiny) -> float:
-    """The least J of a problem with a fixed bias."""
-    if tiny.unlabeled_loss.name == "symmetric_hinge":
-        return _least_svm(tiny)
-    return _least_by_search(tiny)
+    """The least J of a problem with a fixed bias.
 
-
-def _least_svm(tiny: Tiny) -> float:
-    """Over all labellings, each a convex SVM (footnote 2 of the QN-S3VM paper).
-
-    At the optimum the labels are the signs of f, so that only those that some w gives are tried:
-    the cells of the hyperplanes x_j'w = -b, all of which have a vertex.
+    A grid over all w that can be optimal, then descents from its lowest local minima. With the
+    symmetric hinge a descent has the labels of its start: the optimum is the least of the convex
+    SVMs of all labellings (footnote 2 of the QN-S3VM paper).
     """
     X, b = translated(tiny), tiny.bias[0]
-    U = X[tiny.l :]
-    # All planes meet in one point where b = 0; moved a little, they have the same cells and more.
-    offsets = b + 1e-6 * np.random.default_rng(0).uniform(1, 2, tiny.u)
-    cells = set()
-    for chosen in combinations(range(tiny.u), U.shape[1]):
-        vertex = np.linalg.solve(U[list(chosen)], -offsets[list(chosen)])
-        signs = np.where(U @ vertex + offsets >= 0, 1, -1)
-        for around in product((-1, 1), repeat=len(chosen)):
-            signs[list(chosen)] = around
-            cells.add(tuple(signs))
-    labels = np.array(sorted(cells), dtype=float)
-    Y = np.hstack([np.tile(tiny.y, (len(labels), 1)), labels])
-    C = np.concatenate([tiny.C, tiny.C_star])
-    W, bounds = _svm_batch(X, Y, C, b)
-    lowest = np.argsort(bounds)[:6]
-    found = value_of(tiny, W, b).min()
-    for k in lowest:
-        if bounds[k] < found:
-            alone = replace(tiny, y=Y[k], C=C, C_star=np.zeros(0))
-            w = _with_slacks(alone, W[k], X)
-            found = min(found, value_of(tiny, w[None], b)[0])
-    return float(found)
-
-
-def _svm_batch(X: Any, Y: Any, C: Any, b: float, sweeps: int = 200) -> tuple[Any, Any]:
-    """Linear SVMs with an offset for many labellings Y (N, n), nearly, with their lower bounds.
-
-    Dual coordinate ascent.
-    """
-    beta, W = np.zeros_like(Y), np.zeros((len(Y), X.shape[1]))
-    norms = (X * X).sum(axis=1)
-    for _ in range(sweeps):
-        for i in range(X.shape[0]):
-            slack = 1 - Y[:, i] * (W @ X[i] + b)
-            new = np.clip(beta[:, i] + slack / norms[i], 0, C[i])
-            W += ((new - beta[:, i]) * Y[:, i])[:, None] * X[i]
-            beta[:, i] = new
-    return W, (beta * (1 - Y * b)).sum(axis=1) - 0.5 * (W * W).sum(axis=1)
-
-
-def _least_by_search(tiny: Tiny) -> float:
-    """A grid over all w that can be optimal, then descents from its lowest local minima."""
-    d, b = tiny.X.shape[1], tiny.bias[0]
-    size = 161 if d == 2 else 45
-    at_zero = value_of(tiny, np.zeros((1, d)), b)[0]
-    radius = np.sqrt(2 * at_zero)
+    d = X.shape[1]
+    radius = np.sqrt(2 * value_of(tiny, np.zeros((1, d)), b)[0])
     for _ in range(2):  # the second time within the ball of the first result
-        axis = np.linspace(-radius, radius, size)
-        W = np.stack(np.meshgrid(*[axis] * d, indexing="ij"), axis=-1).reshape(-1, d)
-        J = value_of(tiny, W, b)
+        axis = np.linspace(-radius, radius, 161 if d == 2 else 45)
+        W = np.stack(np.meshgrid(*[axis] * d, indexing="ij"), axis=-1)
+        J = value_of(tiny, W.reshape(-1, d), b).reshape(W.shape[:-1])
         radius = np.sqrt(2 * J.min())
-    starts = _grid_minima(J.reshape((size,) * d), W, 5)
-    X = translated(tiny)
-    ends = np.array([_with_slacks(tiny, start, X) for start in starts])
-    return float(value_of(tiny, ends, b).min())
+    starts = W[minimum_filter(J, 3, mode="nearest") == J]
+    starts = starts[np.argsort(value_of(tiny, starts, b))[:8]]
+    ends = []
+    for start in starts:
+        convex = tiny
+        if tiny.unlabeled_loss.name == "symmetric_hinge":
+            labels = np.where(X[tiny.l :] @ start + b >= 0, 1.0, -1.0)
+            C = np.concatenate([tiny.C, tiny.C_star])
+            convex = replace(tiny, y=np.append(tiny.y, labels), C=C, C_star=np.zeros(0))
+        ends.append(_with_slacks(convex, start, X))
+    return float(value_of(tiny, np.array(ends), b).min())
 
 
 def _with_slacks(tiny: Tiny, start: Any, X: Any) -> Any:
@@ -208,15 +165,3 @@ def _with_slacks(tiny: Tiny, start: Any, X: Any) -> Any:
         options={"ftol": 1e-12, "maxiter": 200},
     )
     return found.x[:d]
-
-
-def _grid_minima(J: Any, W: Any, count: int) -> Any:
-    """The lowest grid points that no neighbour along an axis is below."""
-    least = np.ones(J.shape, dtype=bool)
-    for axis in range(J.ndim):
-        padded = np.pad(J, [(int(k == axis),) * 2 for k in range(J.ndim)], constant_values=np.inf)
-        low = padded.take(range(J.shape[axis]), axis=axis)
-        high = padded.take(range(2, J.shape[axis] + 2), axis=axis)
-        least &= (low >= J) & (high >= J)
-    found = np.flatnonzero(least.ravel())
-    return W[found[np.argsort(J.ravel()[found])[:count]]]

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.optimize import lsq_linear
 
 from lapwing.losses import LOSSES, EpsilonInsensitive, Loss, SquaredHinge, TargetKind
 from lapwing.objectives.manifold import Objective, State
@@ -197,11 +198,10 @@ def make_case(
 
 
 class Formulas(NamedTuple):
-    """A loss written out: (loss, y, f) to values and slopes, and (loss, y, w) to its pieces."""
+    """A loss written out: (loss, y, f) to values and slopes."""
 
     value: Callable[[Any, Any, Any], Any]
     slope: Callable[[Any, Any, Any], Any]  # away from kinks
-    pieces: Callable[[Any, float, float], list[Piece]] | None = None  # for `enumerated_optimum`
 
 
 def formulas(loss: Loss) -> Formulas:
@@ -243,6 +243,31 @@ def primal_gradient(case: Case, coef: Any, intercept: Any) -> tuple[Any, Any]:
     return case.design.T @ v + case.gamma_A * case.gram @ coef, v.sum(axis=0)
 
 
+def relative_subgradient(case: Case, state: State, width: float = 1e-6) -> float:
+    """Least entry-wise largest subgradient relative to that at zero, the worst column.
+
+    J is convex, so a state is an optimum if zero is a subgradient: the slope of a loss may be any
+    between those on both sides of its score.
+    """
+    ones = np.ones((1, case.n)) if case.fit_intercept else np.empty((0, case.n))
+    rows = np.vstack([case.design.T, ones])
+
+    def least(coef: Any, intercept: Any, j: int) -> float:
+        f = case.design @ coef + intercept
+        fixed = rows @ case.penalty @ f
+        fixed[: len(coef)] += case.gamma_A * case.gram @ coef
+        low, high = (
+            case.weights * loss_slope(case.loss, case.y[:, j], f[case.index] + side)
+            for side in (-width, width)
+        )
+        bounds = low, np.maximum(high, low + 1e-12)
+        found = lsq_linear(rows[:, case.index], -fixed, bounds, method="bvls", tol=1e-14)
+        return float(np.abs(found.fun).max())
+
+    states = enumerate(zip(state.coef.T, state.intercept, strict=True))
+    return max(least(*one, j) / least(0 * one[0], 0.0, j) for j, one in states)
+
+
 def relative_gradient(case: Case, state: State) -> float:
     """Largest entry of the gradient relative to the largest at zero, the worst column."""
 
@@ -255,74 +280,22 @@ def relative_gradient(case: Case, state: State) -> float:
     return float((size(state.coef, state.intercept) / at_zero).max())
 
 
-# --- the optimum by enumeration -------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Piece:
-    """A piece of a loss at an observation: quadratic, linear, or a kink.
-
-    quadratic: slope w curvature (f - point); linear: slope `point`; kink: f = point, slope free.
-    The assignment is right if lower <= f (the slope, at a kink) <= upper.
-    """
-
-    kind: str
-    point: float
-    lower: float = -np.inf
-    upper: float = np.inf
-    curvature: float = 1.0
-
-
-def sides(y: float) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Scores with y f < 1, and those with y f > 1."""
-    return ((-np.inf, 1.0), (1.0, np.inf)) if y > 0 else ((-1.0, np.inf), (-np.inf, -1.0))
-
-
-def squared_hinge_pieces(loss: Any, y: float, w: float) -> list[Piece]:
-    inside, outside = sides(y)
-    return [Piece("quadratic", y, *inside), Piece("linear", 0.0, *outside)]
-
-
-def hinge_pieces(loss: Any, y: float, w: float) -> list[Piece]:
-    inside, outside = sides(y)
-    return [
-        Piece("linear", -w * y / 2, *inside),
-        Piece("linear", 0.0, *outside),
-        Piece("kink", y, *sorted((-w * y / 2, 0.0))),
-    ]
-
-
-def tube_pieces(loss: Any, y: float, w: float) -> list[Piece]:
-    epsilon = loss.epsilon
-    return [
-        Piece("linear", -w / 2, upper=y - epsilon),
-        Piece("linear", 0.0, y - epsilon, y + epsilon),
-        Piece("linear", w / 2, lower=y + epsilon),
-        Piece("kink", y - epsilon, -w / 2, 0.0),
-        Piece("kink", y + epsilon, 0.0, w / 2),
-    ]
-
-
 FORMULAS: dict[str, Formulas] = {
     "squared_hinge": Formulas(
         lambda loss, y, f: 0.5 * np.maximum(0, 1 - y * f) ** 2,
         lambda loss, y, f: -y * np.maximum(0, 1 - y * f),
-        squared_hinge_pieces,
     ),
     "hinge": Formulas(
         lambda loss, y, f: 0.5 * np.maximum(0, 1 - y * f),
         lambda loss, y, f: -0.5 * y * (y * f < 1),
-        hinge_pieces,
     ),
     "squared": Formulas(
         lambda loss, y, f: 0.5 * (y - f) ** 2,
         lambda loss, y, f: f - y,
-        lambda loss, y, w: [Piece("quadratic", y)],
     ),
     "epsilon_insensitive": Formulas(
         lambda loss, y, f: 0.5 * np.maximum(0, np.abs(y - f) - loss.epsilon),
         lambda loss, y, f: 0.5 * np.sign(f - y) * (np.abs(y - f) > loss.epsilon),
-        tube_pieces,
     ),
     # Of tests/helpers/outside.py.
     "rounded_hinge": Formulas(
@@ -352,62 +325,6 @@ FORMULAS: dict[str, Formulas] = {
         lambda loss, y, f: (f > y) - loss.share,
     ),
 }
-
-
-def enumerated_optimum(case: Case, tol: float = 1e-9) -> tuple[Any, float]:
-    """Scores (n,) and objective of a one-column problem, by trying every assignment of pieces.
-
-    J is convex, so the first consistent assignment is the optimum. Works in coordinates w with
-    K = F F', so a singular kernel is no special case (errata L14).
-    """
-    values, vectors = np.linalg.eigh(case.K)
-    keep = values > 1e-12 * values[-1]
-    F = vectors[:, keep] * np.sqrt(values[keep])
-    A = np.hstack([F, np.ones((case.n, 1))]) if case.fit_intercept else F
-    H = A.T @ case.penalty @ A
-    H.flat[: F.shape[1] * (len(H) + 1) : len(H) + 1] += case.gamma_A
-    y, rows = case.y[:, 0], A[case.index]
-    pieces = formulas(case.loss).pieces
-    assert pieces is not None
-    choices = [pieces(case.loss, *pair) for pair in zip(y, case.weights, strict=True)]
-    for assignment in product(*choices):
-        z = _consistent(assignment, H, rows, case.weights, tol)
-        if z is not None:
-            f = A @ z
-            norm = z[: F.shape[1]] @ z[: F.shape[1]]
-            fit = case.weights @ loss_value(case.loss, y, f[case.index])
-            return f, float(fit + 0.5 * (case.gamma_A * norm + f @ case.penalty @ f))
-    raise AssertionError("no assignment of pieces is consistent")
-
-
-def _consistent(
-    assignment: tuple[Piece, ...], H: Any, rows: Any, weights: Any, tol: float
-) -> Any | None:
-    """The stationary point of an assignment, if it lies where its pieces say."""
-    size = len(H)
-    M, right, kinks, levels = H.copy(), np.zeros(size), [], []
-    for piece, row, w in zip(assignment, rows, weights, strict=True):
-        if piece.kind == "quadratic":
-            M += w * piece.curvature * np.outer(row, row)
-            right += w * piece.curvature * piece.point * row
-        elif piece.kind == "linear":
-            right -= piece.point * row
-        else:
-            kinks.append(row)
-            levels.append(piece.point)
-    C = np.array(kinks).reshape(-1, size)
-    bordered = np.block([[M, C.T], [C, np.zeros((len(C), len(C)))]])
-    right = np.concatenate([right, levels])
-    solution = np.linalg.lstsq(bordered, right, rcond=1e-13)[0]
-    if np.abs(bordered @ solution - right).max() > tol:
-        return None
-    z, slopes = solution[:size], iter(solution[size:])
-    scores = rows @ z
-    for piece, score in zip(assignment, scores, strict=True):
-        checked = next(slopes) if piece.kind == "kink" else score
-        if not piece.lower - tol <= checked <= piece.upper + tol:
-            return None
-    return z
 
 
 def sweep(**axes: Any) -> Iterator[dict[str, Any]]:

@@ -32,11 +32,11 @@ from tests.helpers.problems import (
     SPACES,
     DenseTerm,
     column,
-    enumerated_optimum,
     loss_slope,
     make_case,
     primal_value,
     relative_gradient,
+    relative_subgradient,
     sweep,
 )
 
@@ -97,23 +97,6 @@ def test_the_gradient_vanishes_and_all_solvers_agree(axes):
             np.testing.assert_array_equal(state.intercept, 0)
 
 
-@pytest.mark.parametrize("loss", KINKED_LOSSES, **BY_NAME)
-@grid(space=("full", "linear wide"), graph=GRAPHS)
-def test_losses_with_kinks_against_enumeration(space, graph, loss):
-    fit_intercept = has_bias(space, graph, ("full", "linear wide"))
-    axes = {"space": space, "graph": graph, "fit_intercept": fit_intercept}
-    n_labels = 4 if loss.name == "epsilon_insensitive" else 5
-    case = make_case(**axes, loss=loss, n=9, n_labels=n_labels, c=1, seed=3)
-    result = dual(case.objective())
-    value = primal_value(case, result.state.coef, result.state.intercept)
-    assert result.status == Status.CONVERGED
-    f, optimum = enumerated_optimum(case)
-    np.testing.assert_allclose(value, optimum, rtol=1e-8, atol=1e-12)
-    # f is unique but for a free bias, which may have an interval to itself.
-    shift = np.median(result.state.values[:, 0] - f) if fit_intercept else 0.0
-    np.testing.assert_allclose(result.state.values[:, 0] - shift, f, atol=1e-5)
-
-
 class Renamed(Hinge):
     """Not the hinge by its class: the general solver takes it."""
 
@@ -122,27 +105,20 @@ class Renamed(Hinge):
 
 @pytest.mark.parametrize(
     "loss",
-    [Hinge(), Renamed(), EpsilonInsensitive(0.3), SteepHinge(), Pinball(0.2), Pinball(0.5)],
+    [*KINKED_LOSSES, Renamed(), SteepHinge(), Pinball(0.2), Pinball(0.5)],
     ids=repr,
 )
-@grid(graph=GRAPHS, fit_intercept=(False, True))
-def test_losses_with_kinks_by_their_optimality_conditions(graph, fit_intercept, loss):
-    """The slopes that stationarity asks for lie in the subdifferential, which suffices."""
-    case = make_case(
-        graph=graph, fit_intercept=fit_intercept, loss=loss, n_labels=25, c=3, gamma_A=0.1, noise=1
-    )
+@grid(space=("full", "linear wide"), graph=GRAPHS, fit_intercept=(False, True))
+def test_losses_with_kinks_by_their_optimality_conditions(space, graph, fit_intercept, loss):
+    axes = {"space": space, "graph": graph, "fit_intercept": fit_intercept, "loss": loss}
+    case = make_case(**axes, n_labels=25, c=3, gamma_A=0.1, noise=1)
     result = dual(case.objective())
     assert result.status == Status.CONVERGED
-    state = result.state
-    f = case.K @ state.coef + state.intercept
-    slopes = -case.gamma_A * state.coef - case.penalty @ f  # so that v + gamma_A alpha = 0
-    np.testing.assert_allclose(np.delete(slopes, case.index, axis=0), 0, atol=1e-9)
-    if fit_intercept:
-        np.testing.assert_allclose(state.coef.sum(axis=0), 0, atol=1e-6)  # 1'v = 0
-    pull = slopes[case.index] / case.weights[:, None]
+    assert relative_subgradient(case, result.state) < 1e-6
+    f = case.design @ result.state.coef + result.state.intercept
     low, high = (loss_slope(loss, case.y, f[case.index] + side) for side in (-1e-6, 1e-6))
-    assert ((pull > low - 1e-6) & (pull < high + 1e-6)).all()
-    assert 0.03 < (low < high).mean() < 0.97  # else the kinks, or the rest, would not be tested
+    # Else the kinks, or the rest, would not be tested; wide features have nearly all at kinks.
+    assert 0.03 < (low < high).mean() < (0.97 if space == "full" else 1.01)
 
 
 @pytest.mark.parametrize("loss", ALL_LOSSES, **BY_NAME)
@@ -222,11 +198,7 @@ def test_a_point_with_conflicting_labels(loss, solve):
         y=np.vstack([case.y, -case.y[:1]]),
         weights=np.append(case.weights, 0.7),
     )
-    f, optimum = enumerated_optimum(case)
-    state = solve(case.objective()).state
-    value = primal_value(case, state.coef, state.intercept)
-    np.testing.assert_allclose(value, optimum, rtol=1e-8)
-    np.testing.assert_allclose(state.values[:, 0], f, atol=1e-5)
+    assert relative_subgradient(case, solve(case.objective()).state) < 1e-6
 
 
 @FOR_EVERY_LOSS_AND_SOLVER
