@@ -1,4 +1,4 @@
-"""All solvers reach the optimum: gradients and duals written out, enumeration, other libraries.
+"""All solvers reach the optimum: gradients and duals written out, subgradients, other libraries.
 
 Errata and details of runs are tested in test_errata.py and test_runs.py.
 """
