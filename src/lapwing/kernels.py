@@ -31,7 +31,7 @@ from lapwing._arrays import (
     times_power_of_2,
 )
 from lapwing._host.memory import require_memory
-from lapwing._rows import PointData, blocks_of, is_rows
+from lapwing._rows.base import PointData, blocks_of, is_rows
 from lapwing.linalg import center_of, column_variances, shifted
 
 KernelFunction: TypeAlias = Callable[[Any, Any], Any]

@@ -14,7 +14,7 @@ from sklearn.utils.sparsefuncs import mean_variance_axis, min_max_axis
 
 from lapwing._arrays import Array, Matrix, as_dense, even_blocks, is_sparse, row_blocks
 from lapwing._host.threads import available_threads, share, single_blas_thread
-from lapwing._rows import PointData, is_rows, moments_of, rows_of
+from lapwing._rows.base import PointData, is_rows, moments_of, rows_of
 
 Solve: TypeAlias = Callable[[Array], Array]
 

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import _check_sample_weight
 
 from lapwing._arrays import Array, as_dense, is_sparse, refuse_masked, row_blocks
-from lapwing._rows import PickedRows, PointData, blocks_of, is_rows, rows_of
+from lapwing._rows.base import PickedRows, PointData, blocks_of, is_rows, rows_of
 
 # Seeds of the hashes, fixed: the same rows have the same hashes in every process.
 _SEED, _SECOND_SEED = 0x1AB, 0x2CD

@@ -15,7 +15,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from lapwing._parameters import parameters
-from lapwing._rows import PointData, PointsLike
+from lapwing._rows.base import PointData, PointsLike
 from lapwing._tables.assembly import encode, encode_again, feature_errors, warn_of_bad_cells
 from lapwing._tables.columns import RawTable
 from lapwing._tables.embedding import Embedder, find_encoder

@@ -23,7 +23,7 @@ from lapwing import (
     LapSVC,
 )
 from lapwing._arrays import BLOCK_BYTES
-from lapwing._rows import open_rows
+from lapwing._rows.registry import open_rows
 from lapwing.estimators import prepared as points
 from lapwing.exceptions import DataChangedError
 from tests.helpers.answers import scores

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lapwing._rows import open_rows
+from lapwing._rows.registry import open_rows
 from lapwing.graphs import KNNGraph, build_laplacian, row_search
 from tests.helpers.rows import ArrayRows, CountedRows
 

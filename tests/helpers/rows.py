@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lapwing._rows import Rows
+from lapwing._rows.base import Rows
 
 
 @dataclass(frozen=True, eq=False)

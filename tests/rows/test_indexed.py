@@ -12,7 +12,9 @@ from sklearn.model_selection import GridSearchCV, train_test_split
 from sklearn.svm import SVC
 
 from lapwing import LapERLSClassifier
-from lapwing._rows import PickedRows, base, is_rows, open_rows
+from lapwing._rows import base
+from lapwing._rows.base import PickedRows, is_rows
+from lapwing._rows.registry import open_rows
 from lapwing.datasets import make_two_moons
 from lapwing.exceptions import LapwingWarning
 from lapwing.model_selection import LabeledStratifiedKFold

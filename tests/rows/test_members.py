@@ -12,19 +12,9 @@ import polars as pl
 import pytest
 from sklearn.preprocessing import StandardScaler
 
-from lapwing._rows import (
-    Rows,
-    ScaledRows,
-    all_of,
-    base,
-    blocks_of,
-    is_rows,
-    moments_of,
-    open_rows,
-    rows_of,
-    stored,
-)
-from lapwing._rows.registry import FORMATS, as_rows, is_source
+from lapwing._rows import base, stored
+from lapwing._rows.base import Rows, ScaledRows, all_of, blocks_of, is_rows, moments_of, rows_of
+from lapwing._rows.registry import FORMATS, as_rows, is_source, open_rows
 from lapwing.exceptions import DataChangedError, LapwingWarning
 from tests.helpers.members import check_examples
 from tests.helpers.reading import write

@@ -23,7 +23,7 @@ from lapwing._arrays import is_sparse
 from lapwing._host.terminal import StatusLine, current_line
 from lapwing._host.warn import warn
 from lapwing._report.record import Choice
-from lapwing._rows import is_rows
+from lapwing._rows.base import is_rows
 from lapwing._tables.encoders import TEXT
 from lapwing._tables.preprocessing import MAX_WORDS, Preprocessed
 from lapwing._tables.tables import Table

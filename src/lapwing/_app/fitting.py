@@ -29,7 +29,7 @@ from lapwing._host.terminal import current_line
 from lapwing._host.warn import collect_warnings
 from lapwing._report.page import collect
 from lapwing._report.record import FitRecord, FittedTwin, Origin, ReportData, Trust
-from lapwing._rows import is_rows
+from lapwing._rows.base import is_rows
 from lapwing._tables.encoders import Encoding
 from lapwing._tables.predictions import Predictions
 from lapwing._tables.preprocessing import Preprocessed

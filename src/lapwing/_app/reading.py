@@ -15,7 +15,8 @@ from lapwing._app.requests import FitRequest, advice_of
 from lapwing._app.settings import make_estimator
 from lapwing._host.modules import require
 from lapwing._host.terminal import current_line
-from lapwing._rows import ParquetRows, is_rows, moments_of
+from lapwing._rows.base import is_rows, moments_of
+from lapwing._rows.parquet import ParquetRows
 from lapwing._tables.embedding import Embedder, Encoder, find_encoder, store_beside
 from lapwing._tables.encoders import NUMERIC, Features
 from lapwing._tables.preprocessing import Preprocessed, check_weights, preprocess, preprocess_rows

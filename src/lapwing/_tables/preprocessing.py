@@ -23,7 +23,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from lapwing._arrays import as_dense, is_sparse
 from lapwing._host.warn import warn
-from lapwing._rows import PointData, Rows, ScaledRows, moments_of
+from lapwing._rows.base import PointData, Rows, ScaledRows, moments_of
 from lapwing._tables.encoders import (
     CATEGORICAL,
     NUMERIC,

@@ -6,7 +6,7 @@ handwritten digits from OpenML. `mask_labels` hides the labels of a fully labell
 `group_classes` joins or leaves out classes. `open_rows` opens points on disk to fit to.
 """
 
-from lapwing._rows import open_rows
+from lapwing._rows.registry import open_rows
 from lapwing.datasets._masking import group_classes, mask_labels
 from lapwing.datasets._openml import load_mnist, load_mnist3vs8, load_usps
 from lapwing.datasets._synthetic import (

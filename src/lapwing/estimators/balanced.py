@@ -11,7 +11,7 @@ import numpy as np
 from lapwing._arrays import Array, is_sparse
 from lapwing._host.memory import require_memory
 from lapwing._parameters import Rule, parameters
-from lapwing._rows import PointData
+from lapwing._rows.base import PointData
 from lapwing.classes.decoding import decision_values, of_each_class, predict_codes
 from lapwing.classes.volumes import PriorLike
 from lapwing.estimators import diagnostics

@@ -12,7 +12,7 @@ import numpy as np
 from lapwing._arrays import Array
 from lapwing._host.warn import warn
 from lapwing._parameters import parameters
-from lapwing._rows import Rows, rows_of
+from lapwing._rows.base import Rows, rows_of
 from lapwing.classes.volumes import PriorLike
 from lapwing.estimators._docs import document
 from lapwing.estimators.classifier import SemiSupervisedClassifier, WeightedClassifier

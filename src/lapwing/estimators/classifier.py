@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from lapwing._arrays import Array
 from lapwing._host.memory import require_memory
 from lapwing._parameters import parameters
-from lapwing._rows import PointData, PointsLike
+from lapwing._rows.base import PointData, PointsLike
 from lapwing.classes.decoding import (
     as_decisions,
     coded_columns,

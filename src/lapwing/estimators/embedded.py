@@ -17,7 +17,7 @@ from joblib import Memory
 
 from lapwing._arrays import Array
 from lapwing._parameters import parameters
-from lapwing._rows import PointsLike, Rows, is_rows, rows_of
+from lapwing._rows.base import PointsLike, Rows, is_rows, rows_of
 from lapwing.classes.decoding import predict_codes
 from lapwing.estimators import diagnostics, input_checks
 from lapwing.estimators.choice import (

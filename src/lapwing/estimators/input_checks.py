@@ -9,7 +9,7 @@ from sklearn.utils.extmath import row_norms
 
 from lapwing._arrays import Array, is_sparse
 from lapwing._host.warn import called_by, warn
-from lapwing._rows import PointData, Rows, blocks_of, is_rows, moments_of
+from lapwing._rows.base import PointData, Rows, blocks_of, is_rows, moments_of
 from lapwing.classes.markers import plain
 from lapwing.exceptions import (
     FeatureScaleWarning,

@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_consistent_length
 from lapwing._arrays import Array, RandomSource
 from lapwing._host.threads import available_threads
 from lapwing._parameters import parameters
-from lapwing._rows import PointsLike, Rows
+from lapwing._rows.base import PointsLike, Rows
 from lapwing.estimators import diagnostics, input_checks
 from lapwing.estimators.choice import (
     SPEED,

@@ -14,7 +14,7 @@ from sklearn.utils import Tags, _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
 from lapwing._arrays import is_sparse
-from lapwing._rows import PointsLike
+from lapwing._rows.base import PointsLike
 from lapwing.classes.labels import as_targets
 from lapwing.estimators.template import only_labeled
 

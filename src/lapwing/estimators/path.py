@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 
 from lapwing._arrays import Array
 from lapwing._parameters import parameters
-from lapwing._rows import PointData
+from lapwing._rows.base import PointData
 from lapwing.classes.decoding import predict_codes
 from lapwing.estimators import diagnostics, input_checks
 from lapwing.estimators.parameters import KernelParameters

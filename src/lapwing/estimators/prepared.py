@@ -18,7 +18,8 @@ from lapwing._arrays import Array
 from lapwing._features import reading_features
 from lapwing._host.memory import require_memory
 from lapwing._host.terminal import StatusLine
-from lapwing._rows import PointsLike, Rows, all_of, as_rows, header_of, moments_of
+from lapwing._rows.base import PointsLike, Rows, all_of, moments_of
+from lapwing._rows.registry import as_rows, header_of
 from lapwing.classes.decoding import predict_codes
 from lapwing.exceptions import LapwingWarning
 from lapwing.graphs import Eigenpairs

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from lapwing._arrays import Array
 from lapwing._parameters import FLAG, check
-from lapwing._rows import PointData, PointsLike, blocks_of, is_rows
+from lapwing._rows.base import PointData, PointsLike, blocks_of, is_rows
 from lapwing.classes.label_checks import target_warning
 from lapwing.classes.labels import as_targets, read_targets, refuse_unlabeled
 from lapwing.estimators import input_checks

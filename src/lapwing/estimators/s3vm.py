@@ -17,7 +17,7 @@ from lapwing._arrays import Array, RandomSource, is_sparse
 from lapwing._host.memory import available_memory
 from lapwing._host.threads import available_threads, share, single_blas_thread
 from lapwing._parameters import is_number, parameters
-from lapwing._rows import PointsLike, Rows, is_rows
+from lapwing._rows.base import PointsLike, Rows, is_rows
 from lapwing.classes.decoding import n_columns, predict_codes, votes
 from lapwing.classes.probabilities import LOW_DENSITY_PRIOR
 from lapwing.classes.volumes import read_fractions

@@ -32,15 +32,8 @@ from lapwing._arrays import Array, is_sparse
 from lapwing._features import read_features, reading_features
 from lapwing._host.threads import single_blas_thread
 from lapwing._parameters import Parametrized, Rule
-from lapwing._rows import (
-    PickedRows,
-    PointData,
-    PointsLike,
-    Rows,
-    is_rows,
-    rows_of,
-    rows_or_array,
-)
+from lapwing._rows.base import PickedRows, PointData, PointsLike, Rows, is_rows, rows_of
+from lapwing._rows.registry import rows_or_array
 from lapwing.classes.decoding import predict_codes
 from lapwing.estimators import diagnostics, input_checks
 from lapwing.estimators.parameters import check_parameters

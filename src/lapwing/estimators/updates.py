@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from lapwing._arrays import Array
 from lapwing._host.threads import single_blas_thread
 from lapwing._parameters import is_count, parameters
-from lapwing._rows import PointData, PointsLike
+from lapwing._rows.base import PointData, PointsLike
 from lapwing.classes.decoding import of_each_class, predict_codes
 from lapwing.classes.label_checks import new_spelling, suspicious
 from lapwing.classes.markers import is_auto, objects, plain, read_column, settle

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.pipeline import Pipeline
 
 from lapwing._parameters import named, parameters
-from lapwing._rows import PointData
+from lapwing._rows.base import PointData
 from lapwing.graphs.base import CSR, check_affinity, check_points, check_recipe
 from lapwing.graphs.weights import (
     WEIGHT_FUNCTION,

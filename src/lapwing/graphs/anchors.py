@@ -28,7 +28,7 @@ from sklearn.utils import check_array, check_random_state
 from lapwing._arrays import Array, Matrix, RandomSource, as_dense, row_blocks
 from lapwing._host.memory import require_memory
 from lapwing._parameters import Parametrized, named, one_of, parameters
-from lapwing._rows import PointData, blocks_of, rows_of
+from lapwing._rows.base import PointData, blocks_of, rows_of
 from lapwing.graphs.base import CSR, check_magnitude, check_points, check_recipe, tidy
 from lapwing.graphs.laplacian import AnchorLaplacian
 from lapwing.graphs.search import DIFFERENCE_BYTES, SPARE, TIE

@@ -31,7 +31,7 @@ from lapwing._parameters import (
     is_word_or,
     optional,
 )
-from lapwing._rows import PointData, is_rows
+from lapwing._rows.base import PointData, is_rows
 from lapwing.linalg import largest_value
 
 CSR: TypeAlias = "sp.csr_array[Any, tuple[int, int]]"

@@ -30,7 +30,7 @@ from sklearn.decomposition import PCA
 from lapwing._arrays import Array, as_dense, is_sparse
 from lapwing._host.memory import require_memory
 from lapwing._host.warn import warn
-from lapwing._rows import PointData, blocks_of, is_rows, moments_of
+from lapwing._rows.base import PointData, blocks_of, is_rows, moments_of
 from lapwing.exceptions import TiedPointsWarning
 from lapwing.graphs.base import check_magnitude
 from lapwing.graphs.order_statistics import Columns, StreamedColumns, Table, quantiles

@@ -15,7 +15,7 @@ from sklearn.neighbors import VALID_METRICS
 from lapwing._arrays import Array, RandomSource
 from lapwing._host.memory import require_memory
 from lapwing._parameters import Parametrized, named, one_of, parameters
-from lapwing._rows import PointData, Rows, is_rows
+from lapwing._rows.base import PointData, Rows, is_rows
 from lapwing.graphs.ann import faiss_approximate, faiss_exact, load_faiss
 from lapwing.graphs.base import CSR, check_points, check_recipe
 from lapwing.graphs.row_search import scan_rows, search_rows

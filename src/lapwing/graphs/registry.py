@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from lapwing._arrays import is_sparse
-from lapwing._rows import PointData, is_rows
+from lapwing._rows.base import PointData, is_rows
 from lapwing.graphs.affinity import AffinityGraph, TransformerGraph
 from lapwing.graphs.anchors import AnchorGraph
 from lapwing.graphs.base import GraphLike, GraphRecipe, check_power, is_normalized

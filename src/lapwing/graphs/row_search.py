@@ -23,7 +23,7 @@ from lapwing._arrays import Array, RandomSource, row_blocks
 from lapwing._host.files import cached
 from lapwing._host.memory import give_back_memory, require_memory
 from lapwing._host.threads import share
-from lapwing._rows import Rows, block_height, blocks_of, key_of, moments_of, rows_of
+from lapwing._rows.base import Rows, block_height, blocks_of, key_of, moments_of, rows_of
 from lapwing.graphs.ann import (
     LIST_SIZE,
     RECALL_SAMPLE,

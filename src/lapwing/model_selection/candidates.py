@@ -13,7 +13,8 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from lapwing._arrays import Array, is_sparse
-from lapwing._rows import PointsLike, rows_or_array
+from lapwing._rows.base import PointsLike
+from lapwing._rows.registry import rows_or_array
 from lapwing.classes.labels import ClassLabels
 from lapwing.classes.volumes import PriorLike, read_prior
 from lapwing.estimators import (

@@ -27,7 +27,8 @@ from sklearn.utils.validation import check_consistent_length
 from lapwing._arrays import Array, RandomSource, is_sparse
 from lapwing._host.modules import require
 from lapwing._host.warn import collect_warnings, warn
-from lapwing._rows import PointsLike, all_of, is_rows, rows_or_array
+from lapwing._rows.base import PointsLike, all_of, is_rows
+from lapwing._rows.registry import rows_or_array
 from lapwing._words import listed, quoted
 from lapwing.classes.label_checks import refuse_many_numbers
 from lapwing.classes.labels import ClassLabels, code_classes, has_fractions, read_targets

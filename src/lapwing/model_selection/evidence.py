@@ -17,7 +17,7 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 from lapwing._arrays import Array
-from lapwing._rows import PointsLike
+from lapwing._rows.base import PointsLike
 from lapwing.classes.decoding import predict_codes
 from lapwing.classes.probabilities import Sharpness
 from lapwing.estimators.lapsvm import LapRLSRegressor

@@ -17,7 +17,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from lapwing._arrays import Array
 from lapwing._features import read_features
 from lapwing._parameters import FLAG, check, parameters
-from lapwing._rows import PointsLike, header_of, is_rows, rows_or_array
+from lapwing._rows.base import PointsLike, is_rows
+from lapwing._rows.registry import header_of, rows_or_array
 from lapwing.classes.labels import read_targets
 from lapwing.classes.markers import read_column
 from lapwing.classes.probabilities import Sharpness

@@ -16,7 +16,7 @@ from lapwing._host.memory import require_memory
 from lapwing._host.terminal import StatusLine
 from lapwing._host.warn import warn
 from lapwing._parameters import is_count
-from lapwing._rows import PointData, PointsLike, all_of, is_rows
+from lapwing._rows.base import PointData, PointsLike, all_of, is_rows
 from lapwing.classes.label_checks import nothing_unlabeled_warning
 from lapwing.classes.markers import (
     find_unlabeled,

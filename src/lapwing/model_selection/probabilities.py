@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from lapwing._arrays import Array, RandomSource
 from lapwing._host.warn import warn
-from lapwing._rows import PointsLike
+from lapwing._rows.base import PointsLike
 from lapwing.classes.labels import code_classes
 from lapwing.classes.probabilities import Sharpness, fit_sharpness, tempered
 from lapwing.estimators.classifier import SemiSupervisedClassifier

@@ -14,7 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 from lapwing._arrays import Array
 from lapwing._features import read_features
 from lapwing._parameters import parameters
-from lapwing._rows import PointsLike, all_of, is_rows, rows_or_array
+from lapwing._rows.base import PointsLike, all_of, is_rows
+from lapwing._rows.registry import rows_or_array
 from lapwing.classes.labels import read_targets
 from lapwing.estimators.prepared import check_one_entry_a_row
 from lapwing.solvers.relevance import column_scales

@@ -26,7 +26,7 @@ from sklearn.utils.validation import _check_method_params
 
 from lapwing._arrays import Array
 from lapwing._host.warn import collect_warnings, warn
-from lapwing._rows import PointsLike
+from lapwing._rows.base import PointsLike
 from lapwing.classes.label_checks import check_labels
 from lapwing.classes.labels import known_targets, read_known
 from lapwing.estimators.template import only_labeled

@@ -17,7 +17,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 
 from lapwing._arrays import Array, RandomSource
-from lapwing._rows import PointsLike
+from lapwing._rows.base import PointsLike
 from lapwing._words import listed
 from lapwing.classes.decoding import as_decisions, coded_columns, predict_codes
 from lapwing.classes.label_checks import suspicious

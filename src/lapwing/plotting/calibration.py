@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from lapwing._parameters import parameters
-from lapwing._rows import PointsLike
+from lapwing._rows.base import PointsLike
 from lapwing.classes.markers import find_unlabeled, read_column
 from lapwing.plotting.drawing import (
     PALE,

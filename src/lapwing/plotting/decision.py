@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_array, check_consistent_length, check
 
 from lapwing._host.modules import require
 from lapwing._parameters import parameters
-from lapwing._rows import PointsLike
+from lapwing._rows.base import PointsLike
 from lapwing.classes.decoding import as_columns, n_columns, of_each_class
 from lapwing.plotting.drawing import (
     UNLABELED,

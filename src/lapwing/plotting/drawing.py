@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from lapwing._arrays import as_dense, is_sparse
 from lapwing._host.modules import require
-from lapwing._rows import PointsLike
+from lapwing._rows.base import PointsLike
 from lapwing.classes.markers import plain, read_column, unlabeled_among
 from lapwing.model_selection import candidates
 

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_array
 from lapwing._arrays import Array, as_dense
 from lapwing._host.modules import require
 from lapwing._parameters import parameters
-from lapwing._rows import PointsLike
+from lapwing._rows.base import PointsLike
 from lapwing.model_selection.candidates import transform_before_last
 from lapwing.plotting.drawing import (
     PALE,

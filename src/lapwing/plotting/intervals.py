@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from lapwing._parameters import is_number, parameters
-from lapwing._rows import PointsLike
+from lapwing._rows.base import PointsLike
 from lapwing.classes.labels import as_targets
 from lapwing.plotting.drawing import (
     PALE,

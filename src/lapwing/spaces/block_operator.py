@@ -14,7 +14,7 @@ from scipy.sparse.linalg import LinearOperator
 
 from lapwing._arrays import DISK_BLOCK_BYTES, Array, Matrix, as_dense, is_sparse, row_blocks
 from lapwing._host.memory import require_memory
-from lapwing._rows import Rows, blocks_of
+from lapwing._rows.base import Rows, blocks_of
 from lapwing.linalg import summed
 
 # Limit of the rounding error of a sum of kernel values, relative to the identity that is added to

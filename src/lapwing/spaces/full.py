@@ -13,7 +13,7 @@ from scipy.sparse.linalg import LinearOperator
 
 from lapwing._arrays import Array, Matrix, as_dense, is_sparse, row_blocks
 from lapwing._host.memory import require_memory
-from lapwing._rows import PointData
+from lapwing._rows.base import PointData
 from lapwing.kernels import Kernel
 from lapwing.linalg import column_dot
 from lapwing.spaces.base import QuadraticSystem, Restriction, Smoothness

@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.utils.extmath import safe_sparse_dot
 
 from lapwing._arrays import DISK_BLOCK_BYTES, Array
-from lapwing._rows import PointData, blocks_of, is_rows
+from lapwing._rows.base import PointData, blocks_of, is_rows
 from lapwing.classes.decoding import class_pairs, votes
 from lapwing.kernels import Kernel
 

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
 from lapwing._arrays import BLOCK_BYTES, Array, is_sparse
-from lapwing._rows import PickedRows, PointsLike, is_rows, rows_of
+from lapwing._rows.base import PickedRows, PointsLike, is_rows, rows_of
 from lapwing.linalg import sparse_product
 from lapwing.spaces.base import Restriction
 from lapwing.spaces.block_operator import RowFeatures

@@ -28,7 +28,7 @@ from scipy.sparse.linalg import aslinearoperator
 
 from lapwing._arrays import Array, Matrix, as_dense, row_blocks
 from lapwing._host.memory import require_memory
-from lapwing._rows import PointData, blocks_of, rows_of
+from lapwing._rows.base import PointData, blocks_of, rows_of
 from lapwing.kernels import Kernel
 from lapwing.linalg import CholeskyFactor, pivoted_cholesky
 from lapwing.spaces.base import CoordinateSpace, QuadraticSystem, Restriction, Smoothness

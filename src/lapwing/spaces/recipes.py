@@ -11,7 +11,7 @@ from sklearn.utils import check_array, check_random_state
 
 from lapwing._arrays import RandomSource, is_sparse
 from lapwing._parameters import COUNT, Parametrized, check, one_of, parameters
-from lapwing._rows import PointData, is_rows, rows_of
+from lapwing._rows.base import PointData, is_rows, rows_of
 from lapwing.kernels import Kernel
 from lapwing.spaces.base import Space
 from lapwing.spaces.linear import LinearSpace

@@ -31,7 +31,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 
 from lapwing._arrays import BLOCK_BYTES, Array, Matrix, as_dense, is_sparse, row_blocks
 from lapwing._host.memory import require_memory
-from lapwing._rows import PointData
+from lapwing._rows.base import PointData
 from lapwing.linalg import column_dot, normal_matrix, pivoted_cholesky, spd_factor
 from lapwing.spaces.base import (
     Coefficients,
