@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from hashlib import blake2b, file_digest
 from importlib import import_module
 from importlib.metadata import version
@@ -428,13 +428,8 @@ def _folder(path: str, given: str) -> Encoder:
         model = package.SentenceTransformer(path, local_files_only=True, trust_remote_code=False)
     except Exception as error:  # of torch, safetensors, tokenizers
         raise ValueError(f"--encoder {given} cannot be loaded: {describe_error(error)}.") from error
-
-    def encode(texts: list[str]) -> Any:
-        return model.encode(
-            texts, normalize_embeddings=True, show_progress_bar=False, convert_to_numpy=True
-        )
-
-    return Encoder(given, _digest_of_folder(Path(path)), encode)
+    options = {"normalize_embeddings": True, "show_progress_bar": False, "convert_to_numpy": True}
+    return Encoder(given, _digest_of_folder(Path(path)), partial(model.encode, **options))
 
 
 def _digest_of_folder(folder: Path) -> str:

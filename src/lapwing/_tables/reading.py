@@ -12,7 +12,7 @@ import numpy as np
 
 from lapwing._tables.answers import is_answers, locate, name_keys
 from lapwing._tables.cells import USUAL_MISSING_WORDS, Cells, is_unit, read_amount, usual_mark
-from lapwing._tables.columns import Keys, RawTable, join_tables, name_row
+from lapwing._tables.columns import RawTable, join_tables, name_row
 from lapwing._tables.csv import read_csv
 from lapwing._tables.encoders import NUMERIC
 from lapwing._tables.excel import read_excel
@@ -53,11 +53,9 @@ def name_of(paths: Sequence[Path]) -> str:
 def read_for_model(paths: Sequence[Path], selection: Selection) -> RawTable:
     """Read files for a fitted model, and concatenate their rows."""
     with _open_all(paths, selection) as sources:
-        if all(source.suffix in SVMLIGHT for source in sources):
-            parts = [read_svmlight(sources, selection)]
-        else:
-            later = replace(selection, skip_lines=None)
-            parts = [_read_one(s, later if k else selection) for k, s in enumerate(sources)]
+        first, n_first = _read_first(sources, selection)
+        later = replace(selection, skip_lines=None)
+        parts = [first, *(_read_one(source, later) for source in sources[n_first:])]
     return join_tables(parts, name_of(paths))
 
 
@@ -72,20 +70,24 @@ def read_raw(paths: Sequence[Path], selection: Selection) -> RawTable:
         As for `lapwing._tables.tables.read_table`.
     """
     with _open_all(paths, selection) as sources:
-        # Together, as they share the base of their indices.
-        n_first = next((k for k, s in enumerate(sources) if s.suffix not in SVMLIGHT), len(paths))
-        if n_first:
-            first = read_svmlight(sources[:n_first], selection)
-        else:
-            # All labels may be in a later file of answers.
-            absent = selection.absent or len(paths) > 1
-            first, n_first = _read_one(sources[0], replace(selection, absent=absent)), 1
+        # All labels may be in a later file of answers.
+        absent = selection.absent or len(paths) > 1
+        first, n_first = _read_first(sources, replace(selection, absent=absent))
         later = _of_later_files(first, selection)
         keys = name_keys(first.roles.names, selection.label)
+        # Rows of the table, or of a file of answers.
+        either = replace(
+            later,
+            label=keys.label,
+            labels_file=None,
+            shown=(*later.shown, keys.chosen),
+            usual_id=keys.row,
+            partial=True,
+        )
         tables, named = [first], list(paths[:n_first])
         answer_files: list[tuple[str, RawTable]] = []
         for path, source in zip(paths[n_first:], sources[n_first:], strict=True):
-            part = _read_later(source, later, keys)
+            part = _read_one(source, either if source.suffix in TABLES else later)
             if is_answers(part, tables, selection.id):
                 answer_files.append((name_of([path]), part))
                 continue
@@ -99,11 +101,22 @@ def read_raw(paths: Sequence[Path], selection: Selection) -> RawTable:
                 later.resolve(part.roles.names, str(source))  # for the error message
             tables.append(part)
             named.append(path)
-    if not answer_files and not first.is_matrix and first.labels is None:
+    if not answer_files and first.labels is None:
         selection.resolve(first.roles.names, str(sources[0]))  # for the error message
     raw = replace(join_tables(tables, name_of(named)), keys=keys)
     answers = tuple(locate(part, one, raw, selection.id) for one, part in answer_files)
     return replace(raw, answers=answers)
+
+
+def _read_first(sources: Sequence[Source], selection: Selection) -> tuple[RawTable, int]:
+    """Read the first file, or all svmlight files at the start; return their number as well.
+
+    These share the base of their indices.
+    """
+    n = next((k for k, one in enumerate(sources) if one.suffix not in SVMLIGHT), len(sources))
+    if n:
+        return read_svmlight(sources[:n], selection), n
+    return _read_one(sources[0], selection), 1
 
 
 @contextmanager
@@ -199,17 +212,3 @@ def _of_later_files(first: RawTable, selection: Selection) -> Selection:
         # With decimal commas, 1.234 in the next file may be 1234.
         grouped=(first.decimal or usual_mark(marks_of_table(first.cells))) == ",",
     )
-
-
-def _read_later(source: Source, later: Selection, keys: Keys) -> RawTable:
-    if source.suffix not in TABLES:
-        return _read_one(source, later)
-    selection = replace(
-        later,
-        label=keys.label,
-        labels_file=None,
-        shown=(*later.shown, keys.chosen),
-        usual_id=keys.row,
-        partial=True,
-    )
-    return _read_one(source, selection)
