@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from itertools import chain, count
 
@@ -56,8 +56,8 @@ def is_answers(part: RawTable, tables: Sequence[RawTable], id_column: str | None
         return False
     if id_column is None:
         return True
-    row_of = _finder_of_ids([name for table in tables for name in table.row_names.tolist()])
-    there = [row_of(text) is not None for text in part.ids.tolist()]
+    known = [name for table in tables for name in table.row_names.tolist()]
+    there = [row is not None for row in _rows_by_id(part.ids.tolist(), known)]
     if any(there) and not all(there):
         old, new = (part.ids[there.index(which)] for which in (True, False))
         raise ValueError(
@@ -68,30 +68,23 @@ def is_answers(part: RawTable, tables: Sequence[RawTable], id_column: str | None
     return bool(there) and all(there)
 
 
-def _finder_of_ids(ids: Sequence[str]) -> Callable[[str], int | None]:
-    """Return a function that finds the row of an id, even if a spreadsheet has respelled it.
+def _rows_by_id(texts: Sequence[str], ids: Sequence[str]) -> list[int | None]:
+    """Find the rows of ids, even if a spreadsheet has respelled them.
 
     Spreadsheets convert 007 to 7, and lapwing itself writes a quote before possible formulas.
     """
     exact = {text: row for row, text in enumerate(ids)}
     bare = Counter(text.lstrip("0") for text in exact)
     short = {text.lstrip("0"): row for text, row in exact.items() if bare[text.lstrip("0")] == 1}
-
-    def row_of(text: str) -> int | None:
-        text = text if text in exact else without_guard(text)
-        return exact.get(text, short.get(text) if text.isdecimal() else None)
-
-    return row_of
+    plain = (text if text in exact else without_guard(text) for text in texts)
+    return [exact.get(text, short.get(text) if text.isdecimal() else None) for text in plain]
 
 
-def _finder_of_numbers(n: int) -> Callable[[str], int | None]:
-    """Return a function that finds the row of a number that is counted from 1."""
-
-    def row_of(text: str) -> int | None:
-        number = _ROW_NUMBER.fullmatch(text)
-        return int(number[1]) - 1 if number and 0 < int(number[1]) <= n else None
-
-    return row_of
+def _rows_by_number(texts: Sequence[str], n: int) -> list[int | None]:
+    """Find the rows of numbers that are counted from 1."""
+    found = map(_ROW_NUMBER.fullmatch, texts)
+    rows = (int(number[1]) - 1 if number else -1 for number in found)
+    return [row if 0 <= row < n else None for row in rows]
 
 
 def locate(sheet: RawTable, name: str, raw: RawTable, id_column: str | None) -> FileAnswers:
@@ -123,10 +116,9 @@ def locate(sheet: RawTable, name: str, raw: RawTable, id_column: str | None) -> 
     assert sheet.ids is not None
     ids = sheet.ids.tolist()
     if id_column is None:
-        key, row_of = keys.row, _finder_of_numbers(raw.n)
+        key, found = keys.row, _rows_by_number(ids, raw.n)
     else:
-        key, row_of = id_column, _finder_of_ids(raw.row_names.tolist())
-    found = [row_of(text) for text in ids]
+        key, found = id_column, _rows_by_id(ids, raw.row_names.tolist())
     lost = next((k for k, row in enumerate(found) if row is None), None)
     if lost is not None:
         raise ValueError(

@@ -72,9 +72,15 @@ def _infer(raw: RawTable, selection: Selection, like: object) -> Features:
         for name, cells in raw.cells.items()
     ]
     readings, left_out, errors = _choose_columns(inferred, insisted, raw)
-    readings, unencoded = _encoded(readings, selection, raw.source)
+    if selection.encoder is not None:
+        readings = [_encoded(one, selection.encoder, selection.picture) for one in readings]
+        if not any(isinstance(one, EncodedReading) for one in readings):
+            errors.append(
+                f"{raw.source} has no column of free text for --encoder. Name it with --text, or "
+                "leave out --encoder."
+            )
     strict = selection.strict
-    features = _read_columns(raw, readings, [*errors, *unencoded], like, strict=strict)
+    features = _read_columns(raw, readings, errors, like, strict=strict)
     notes = [_note(one, features.bad.get(one.column), raw, strict=strict) for one in readings]
     notes += [ColumnNote(one.column, False, one.reason) for one in left_out]
     return replace(features, decimal=defaults.decimal, notes=tuple(notes))
@@ -100,25 +106,11 @@ def _of_matrix(raw: RawTable) -> Features:
     return Features(raw.matrix, raw.roles.features, (NUMERIC,) * len(raw.roles.features))
 
 
-def _encoded(
-    readings: Sequence[Reading], options: ReadOptions, where: str
-) -> tuple[list[Reading], list[str]]:
-    """Assign the encoder, if there is one, to free text or images; return an error without any."""
-    if options.encoder is None:
-        return list(readings), []
-    picture = options.picture
-    found = [
-        EncodedReading(reading.column, options.encoder, picture is not None)
-        if isinstance(reading, FreeTextReading) and picture in (None, reading.column)
-        else reading
-        for reading in readings
-    ]
-    if any(isinstance(reading, EncodedReading) for reading in found):
-        return found, []
-    return found, [
-        f"{where} has no column of free text for --encoder. Name it with --text, or leave out "
-        "--encoder."
-    ]
+def _encoded(reading: Reading, encoder: str, picture: str | None) -> Reading:
+    """Return the reading of free text or of the names of images by an encoder."""
+    if isinstance(reading, FreeTextReading) and picture in (None, reading.column):
+        return EncodedReading(reading.column, encoder, picture is not None)
+    return reading
 
 
 def defaults_of(raw: RawTable, options: ReadOptions) -> ReadingDefaults:

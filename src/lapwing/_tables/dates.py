@@ -25,23 +25,13 @@ ORDER_WORDS = {"ymd": "year-month-day", "dmy": "day.month.year", "mdy": "month/d
 _DAY_LENGTH = np.timedelta64(1, "D") / np.timedelta64(1, "us")
 
 _MONTHS = (
-    ("january", "januar", "jänner"),
-    ("february", "februar"),
-    ("march", "märz", "maerz", "mrz"),
-    ("april",),
-    ("may", "mai"),
-    ("june", "juni"),
-    ("july", "juli"),
-    ("august",),
-    ("september",),
-    ("october", "oktober"),
-    ("november",),
-    ("december", "dezember"),
+    "january januar jänner, february februar, march märz maerz mrz, april, may mai, june juni, "
+    "july juli, august, september, october oktober, november, december dezember"
 )
 _MONTH = {
     word: number
-    for number, names in enumerate(_MONTHS, start=1)
-    for name in names
+    for number, names in enumerate(_MONTHS.split(", "), start=1)
+    for name in names.split()
     for word in {name, name[:3], name[:4]}
 }
 _TIME = (
