@@ -181,7 +181,7 @@ each_storage = pytest.mark.parametrize(
 
 @needs_faiss
 @each_storage
-def test_warns_of_a_low_recall_without_time(
+def test_a_search_without_time_warns_and_still_joins_its_lists(
     module: Any, limit: str, form: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     X = form(gaussian_points(2000, 16))
@@ -190,8 +190,13 @@ def test_warns_of_a_low_recall_without_time(
     with pytest.warns(LowRecallWarning, match=r"finds \d+% of .* of 2000 points.*n_components="):
         recipe.affinity(X)
     assert 0 < recipe.recall_ < 0.8
-    monkeypatch.setattr(ann, "LOW_RECALL", 0.0)
-    recipe.affinity(X)  # warnings are errors
+    monkeypatch.setattr(ann, "LOW_RECALL", 0.0)  # warnings are errors
+    recipe.affinity(X)
+    # One list for each point would hold most neighbours, and none in another list.
+    monkeypatch.setattr(module, limit, 0.0)
+    line = np.arange(1000.0)[:, None] + np.random.default_rng(0).uniform(-0.3, 0.3, (1000, 1))
+    W = recipe.set_params(target_recall=0.9).affinity(form(line))
+    assert connected_components(W)[0] == 1
 
 
 @pytest.mark.parametrize("most", [1, 2, 7, 64, 1000])
@@ -211,19 +216,6 @@ def test_reads_the_fewest_lists_that_reach_the_recall(most: int) -> None:
         else:
             assert n_read == most
         assert max(asked) <= most
-
-
-@needs_faiss
-@each_storage
-def test_edges_join_the_lists_of_a_search_without_time(
-    module: Any, limit: str, form: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, limit, 0.0)
-    rng = np.random.default_rng(0)
-    line = np.arange(1000.0)[:, None] + rng.uniform(-0.3, 0.3, (1000, 1))
-    # One list for each point holds 95 % of the neighbours as well, and none in another list.
-    recipe = KNNGraph(5, approximate=True, target_recall=0.9)
-    assert connected_components(recipe.affinity(form(line)))[0] == 1
 
 
 def test_nothing_is_printed_for_a_few_points(capfd: pytest.CaptureFixture[str]) -> None:

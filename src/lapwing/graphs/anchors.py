@@ -215,12 +215,9 @@ def _means(drawn: Array, m: int, rng: np.random.Generator) -> Array:
     """Compute the centres of points by k-means."""
     means = KMeans(m, init="random", n_init=1, max_iter=_ROUNDS, random_state=rng)
     center = medians(drawn)
-    points = shifted(drawn, center)
-    # Scaled to about one, as scikit-learn squares float32 in float32.
-    size = drawn.dtype.type(_unit(points))
-    points = points.astype(np.float64) / size
-    centers = means.fit(points).cluster_centers_ * size + center
-    return np.asarray(centers.astype(drawn.dtype))
+    # In float64, as scikit-learn squares float32 in float32.
+    points = shifted(drawn, center).astype(np.float64)
+    return np.asarray((means.fit(points).cluster_centers_ + center).astype(drawn.dtype))
 
 
 # Methods that choose anchors, with the number of points drawn for each anchor.
