@@ -324,7 +324,7 @@ class _ClusterOperator:
             before, X = X, X.map(_step, matrix.rows, matrix.halo(X), before, c, e)
         return X
 
-    def orthonormal(self, X: RowBlocks, locked: RowBlocks | None, done: int) -> RowBlocks:
+    def orthonormal(self, X: RowBlocks, locked: RowBlocks | None) -> RowBlocks:
         for _ in range(2):
             for basis in (self.null, locked):
                 if basis is not None:
@@ -345,18 +345,14 @@ class _ClusterOperator:
         squares = X.total(_residual_squares, Z, turn, s.astype(self.dtype))
         return s, np.sqrt(squares), X.map(matmul, turn)
 
-    def allocate(self, k: int) -> RowBlocks | None:
-        return None
-
     def lock(
-        self, locked: RowBlocks | None, done: int, X: RowBlocks, good: int
-    ) -> RowBlocks | None:
-        if not good:
-            return locked
-        return X.map(_appended, locked, good, n_columns=done + good)
-
-    def drop(self, X: RowBlocks, good: int) -> RowBlocks:
-        return X.map(_columns_from, good, n_columns=X.n_columns - good) if good else X
+        self, locked: RowBlocks | None, X: RowBlocks, good: int
+    ) -> tuple[RowBlocks, RowBlocks]:
+        done = good if locked is None else locked.n_columns + good
+        return (
+            X.map(_appended, locked, good, n_columns=done),
+            X.map(_columns_from, good, n_columns=X.n_columns - good),
+        )
 
 
 def _random(null: Any, seed: Any, width: int, dtype: np.dtype[Any]) -> Array:

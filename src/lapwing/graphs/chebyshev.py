@@ -110,20 +110,14 @@ class FilterOperator(Protocol):
     def filter(self, p: Filter, X: Any) -> Any:
         """Compute p(L) X; X may be overwritten, as in the other methods."""
 
-    def orthonormal(self, X: Any, locked: Any, done: int) -> Any:
+    def orthonormal(self, X: Any, locked: Any) -> Any:
         """Return an orthonormal basis of the span of X without null and locked vectors."""
 
     def rayleigh_ritz(self, X: Any) -> tuple[Array, Array, Any]:
         """Compute Ritz values of the span of X, their residual norms, and the Ritz vectors."""
 
-    def allocate(self, k: int) -> Any:
-        """Allocate memory for k locked vectors."""
-
-    def lock(self, locked: Any, done: int, X: Any, good: int) -> Any:
-        """Add the first vectors of X to the locked ones."""
-
-    def drop(self, X: Any, good: int) -> Any:
-        """Return X without its first vectors."""
+    def lock(self, locked: Any, X: Any, good: int) -> tuple[Any, Any]:
+        """Move the first vectors of X to the locked ones, which are None at first."""
 
 
 class _ThreadedOperator:
@@ -157,7 +151,7 @@ class _ThreadedOperator:
         """Compute A'B, summed in float64."""
         return np.asarray(sum(self.over_rows(lambda rows: gram(A[rows], B[rows]))))
 
-    def orthonormal(self, X: Array, locked: Array, done: int) -> Array:
+    def orthonormal(self, X: Array, locked: Array | None) -> Array:
         """Replace X by an orthonormal basis of its span, orthogonal to null and locked vectors.
 
         Uses Cholesky of X'X twice, that is, matrix products only. Scaled X'X is well conditioned
@@ -165,7 +159,7 @@ class _ThreadedOperator:
         used.
         """
         for _ in range(2):
-            self._project(X, locked[:, :done])
+            self._project(X, locked)
             U = whitening(self.gram(X, X))
             if U is None:
                 X[:] = sla.qr(X, mode="economic", check_finite=False)[0]
@@ -173,13 +167,14 @@ class _ThreadedOperator:
                 self.over_rows(partial(_rotate, X, U.astype(X.dtype)))
         return X
 
-    def _project(self, X: Array, locked: Array) -> None:
+    def _project(self, X: Array, locked: Array | None) -> None:
         """Project X to the complement of null and locked vectors, in place."""
-        on_null, on_locked = self._null.T @ X, self.gram(locked, X).astype(X.dtype)
+        on_null = self._null.T @ X
+        on_locked = None if locked is None else self.gram(locked, X).astype(X.dtype)
 
         def task(rows: slice) -> None:
             X[rows] -= self._null[rows] @ on_null
-            if len(on_locked):
+            if locked is not None:
                 X[rows] -= locked[rows] @ on_locked
 
         self.over_rows(task)
@@ -196,15 +191,9 @@ class _ThreadedOperator:
 
         return s, np.sqrt(sum(self.over_rows(task))), X
 
-    def allocate(self, k: int) -> Array:
-        return np.empty((self._rows[-1].stop, k), dtype=self.dtype)
-
-    def lock(self, locked: Array, done: int, X: Array, good: int) -> Array:
-        locked[:, done : done + good] = X[:, :good]
-        return locked
-
-    def drop(self, X: Array, good: int) -> Array:
-        return np.ascontiguousarray(X[:, good:])
+    def lock(self, locked: Array | None, X: Array, good: int) -> tuple[Array, Array]:
+        more, rest = X[:, :good], np.ascontiguousarray(X[:, good:])
+        return more.copy() if locked is None else np.hstack([locked, more]), rest
 
     def filter(self, p: Filter, X: Array) -> Array:
         """Compute p(L) X by the three-term recurrence; X is overwritten."""
@@ -335,13 +324,13 @@ def filtered(
     Ritz
         In the order in which the vectors were locked.
     """
-    locked, values, done, residual = L.allocate(k), np.empty(k), 0, 0.0
+    locked, values, residual = None, np.empty(0), 0.0
     p = Filter(upper / 2, upper, _FIRST_DEGREE)
     for n_iter in range(1, max_iter + 1):
         X = L.filter(p, X)
-        X = L.orthonormal(X, locked, done)
+        X = L.orthonormal(X, locked)
         s, lengths, X = L.rayleigh_ritz(X)
-        wanted = k - done
+        wanted = k - len(values)
         late, longest = np.flatnonzero(lengths[:wanted] > tolerance), lengths[:wanted].max()
         # The slack counts only if it accepts all pairs: before, the k-th value is inaccurate.
         enough = max(tolerance, slack * float(s[wanted - 1]))
@@ -351,15 +340,16 @@ def filtered(
             *(n_iter, p.degree, k - len(late), k, longest),
         )
         # Locked in order only, as eigenvalues below a converged one may still be found.
-        locked, values[done : done + good] = L.lock(locked, done, X, good), s[:good]
-        done += good
+        if good:
+            locked, X = L.lock(locked, X, good)
+            values = np.concatenate([values, s[:good]])
         residual = max(residual, float(lengths[:good].max(initial=0.0)))
         if callback is not None:
             callback()
-        if done == k:
+        if good == wanted:
             break
         worst = float(longest) / enough
-        X, last = L.drop(X, good), float(s[wanted - 1])
+        last = float(s[wanted - 1])
         # The cut is above the last wanted value, even if copies of it fill the block.
         cut = max(float(s[-1]), last + 0.05 * min(last, upper - last), 1e-9 * upper)
         cut = min(cut, 0.999 * upper)
