@@ -10,13 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lapwing import (
-    S3VC,
-    BalancedGraphClassifier,
-    FewLabelClassifier,
-    LapERLSClassifier,
-    LapSVC,
-)
+from lapwing import S3VC, BalancedGraphClassifier, FewLabelClassifier, LapERLSClassifier, LapSVC
 from lapwing.classes.labels import code_classes
 from lapwing.datasets import mask_labels
 from lapwing.model_selection import Candidate, compare, default_candidates, leave_one_out

@@ -10,11 +10,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.model_selection import (
-    KFold,
-    StratifiedKFold,
-    check_cv,
-)
+from sklearn.model_selection import KFold, StratifiedKFold, check_cv
 
 from lapwing.exceptions import FewLabelsWarning
 from lapwing.model_selection import (

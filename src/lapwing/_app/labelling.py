@@ -47,7 +47,7 @@ from lapwing._tables.predictions import write_columns
 from lapwing._tables.roles import split_names
 from lapwing._tables.tables import Table
 from lapwing._words import quoted
-from lapwing.classes.markers import read_column, unlabeled_among
+from lapwing.classes.markers import find_unlabeled, read_column
 from lapwing.estimators import LapERLSClassifier
 from lapwing.models import save_model
 
@@ -205,7 +205,7 @@ def _table_of(
     if y is not None:
         column = read_column(y)
         check_consistent_length(points, column)
-        known = ~unlabeled_among(column, "auto", np.asarray(list(classes)))
+        known = ~find_unlabeled(column, "auto", np.asarray(list(classes)))
         given = column[known].tolist()
         names[known] = [checked_class(str(label), "y") for label in given]
         values |= {str(label): label for label in given}

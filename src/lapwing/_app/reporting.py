@@ -19,7 +19,7 @@ from lapwing._report.record import Choice, FitRecord, Hints, Origin
 from lapwing._tables.encoders import Features
 from lapwing._tables.tables import Table
 from lapwing.classes.labels import read_targets
-from lapwing.classes.markers import read_column, unlabeled_among
+from lapwing.classes.markers import find_unlabeled, read_column
 from lapwing.graphs import AffinityGraph
 from lapwing.model_selection.few_label import FewLabelClassifier
 from lapwing.problem import distinct_rows
@@ -130,7 +130,7 @@ def fit_record(
         marker: Any = float("nan")
     else:
         targets = read_column(y)
-        labeled = ~unlabeled_among(targets, estimator.unlabeled, estimator.classes_)
+        labeled = ~find_unlabeled(targets, estimator.unlabeled, estimator.classes_)
         marker = next(iter(estimator.unlabeled_), -1)
     table = table_of(X, points, targets, labeled, marker, ids, title)
     _check_labeled(table.labeled, estimator.labeled_)

@@ -18,11 +18,11 @@ from lapwing.classes.markers import (
     is_auto,
     is_missing,
     kind_of,
+    markers_among,
     missing_mask,
     plain,
     read_column,
     settle,
-    unlabeled_among,
     unlabeled_mask,
 )
 from lapwing.exceptions import LapwingWarning
@@ -74,7 +74,7 @@ def read_known(y: ArrayLike, marker: object, classes: Array) -> tuple[Array, Arr
         Mask of the labelled rows of y.
     """
     y = read_column(y)
-    labeled = ~unlabeled_among(y, marker, classes)
+    labeled = ~find_unlabeled(y, marker, classes)
     return settle(y[labeled]), labeled
 
 
@@ -93,7 +93,7 @@ def code_classes(y: ArrayLike, marker: object = AUTO) -> ClassLabels:
         If there is no label or only one class, the marker is ambiguous, or labels are not classes.
     """
     y = read_column(y)
-    mask, found = find_unlabeled(y, marker)
+    mask = find_unlabeled(y, marker)
     if mask.all():
         raise ValueError(
             f"y contains no label: all {len(y)} entries are the unlabelled marker "
@@ -101,7 +101,7 @@ def code_classes(y: ArrayLike, marker: object = AUTO) -> ClassLabels:
         )
     known = _labels(y[~mask], marker)
     classes, codes, counts = np.unique(known, return_inverse=True, return_counts=True)
-    n_unlabeled = int(mask.sum())
+    n_unlabeled, found = int(mask.sum()), markers_among(y[mask], marker)
     check_labels(classes, counts, n_unlabeled, found, marker)
     if len(classes) < 2:
         raise ValueError(
@@ -125,7 +125,7 @@ def code_known(y: ArrayLike, classes: Array, marker: object = AUTO) -> Array:
         If an entry is of another class, or unlabelled.
     """
     y = read_column(y)
-    refuse_unlabeled(missing_mask(y) | unlabeled_among(y, marker, classes))
+    refuse_unlabeled(missing_mask(y) | find_unlabeled(y, marker, classes))
     # Compared by kind and value, as True == 1 in Python.
     known = classes.tolist()
     position = {(kind_of(label), label): code for code, label in enumerate(known)}

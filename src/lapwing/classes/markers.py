@@ -130,8 +130,8 @@ def is_auto(marker: object) -> bool:
     return isinstance(marker, str) and marker == AUTO
 
 
-def find_unlabeled(y: Array, marker: object) -> tuple[Array, tuple[Any, ...]]:
-    """Find the unlabelled rows of a column.
+def find_unlabeled(y: Array, marker: object, classes: Array | None = None) -> Array:
+    """Return the mask of the unlabelled rows of a column.
 
     Parameters
     ----------
@@ -139,13 +139,9 @@ def find_unlabeled(y: Array, marker: object) -> tuple[Array, tuple[Any, ...]]:
         Result of `read_column`.
     marker : 'auto', number, str, None or NaN
         See the parameter `unlabeled` of the estimators.
-
-    Returns
-    -------
-    mask : ndarray of bool of shape (n_samples,)
-    found : tuple
-        Distinct markers that were found: -1, None for missing values, '' for empty strings, or the
-        given marker. Empty if no row is unlabelled.
+    classes : ndarray of shape (n_classes,), optional
+        Classes of a fit, which determine whether -1 is a label. Without them it is if all labels
+        are -1 or +1.
 
     Raises
     ------
@@ -153,31 +149,36 @@ def find_unlabeled(y: Array, marker: object) -> tuple[Array, tuple[Any, ...]]:
         If `marker` is something else.
     """
     if not is_auto(marker):
-        mask = unlabeled_mask(y, marker)
-        if is_missing(marker):
-            return mask, _missing_values(y, mask)
-        return mask, (plain(marker),) if mask.any() else ()
-    missing = missing_mask(y)
-    found = _missing_values(y, missing)
-    minus = unlabeled_mask(y, -1)
-    others = y[~missing & ~minus]
-    # -1 and +1 alone are classes.
-    if not minus.any() or (len(others) and unlabeled_mask(others, 1).all()):
-        return missing, found
-    return missing | minus, (-1, *found)
-
-
-def unlabeled_among(y: Array, marker: object, classes: Array) -> Array:
-    """Return the mask of the unlabelled rows of a column, given the classes of a fit.
-
-    Whether -1 is a label depends on these classes only, not on the other values.
-    """
-    if not is_auto(marker):
         return unlabeled_mask(y, marker)
-    missing = missing_mask(y)
-    if -1 in classes.tolist():
-        return missing
-    return np.asarray(missing | unlabeled_mask(y, -1))
+    missing, minus = missing_mask(y), unlabeled_mask(y, -1)
+    if classes is None:
+        others = y[~missing & ~minus]
+        of_class = bool(len(others) and unlabeled_mask(others, 1).all())
+    else:
+        of_class = -1 in classes.tolist()
+    return missing if of_class else np.asarray(missing | minus)
+
+
+def markers_among(unlabeled: Array, marker: object) -> tuple[Any, ...]:
+    """Return the distinct markers of unlabelled rows.
+
+    Parameters
+    ----------
+    unlabeled : ndarray of shape (n_unlabeled,)
+        Entries of these rows, found by `marker`.
+    marker : 'auto', number, str, None or NaN
+
+    Returns
+    -------
+    tuple
+        -1, None for missing values, '' for empty strings, or the given marker.
+    """
+    if not (is_auto(marker) or is_missing(marker)):
+        return (plain(marker),) if len(unlabeled) else ()
+    missing = missing_mask(unlabeled)
+    empty = {isinstance(value, str) for value in unlabeled[missing]}
+    found = ((-1, not missing.all()), (None, False in empty), ("", True in empty))
+    return tuple(value for value, there in found if there)
 
 
 def unlabeled_mask(y: Array, marker: object) -> Array:
@@ -206,11 +207,3 @@ def unlabeled_mask(y: Array, marker: object) -> Array:
     if not len(y) or kind_of(y[0]) != kind:
         return np.zeros(len(y), dtype=bool)
     return np.asarray(y == marker)
-
-
-def _missing_values(y: Array, mask: Array) -> tuple[Any, ...]:
-    """Return the kinds of missing values of a column: None, and '' for empty strings."""
-    if not mask.any():
-        return ()
-    empty = {isinstance(value, str) for value in y[mask]}
-    return (*((None,) if False in empty else ()), *(("",) if True in empty else ()))

@@ -17,10 +17,10 @@ from lapwing._host.modules import require
 from lapwing._host.warn import warn
 from lapwing.classes.labels import as_targets
 from lapwing.classes.markers import (
+    find_unlabeled,
     is_auto,
     objects,
     read_column,
-    unlabeled_among,
     unlabeled_mask,
 )
 from lapwing.dask._row_blocks import RowBlocks, as_type
@@ -327,7 +327,7 @@ def read_labels(
 
 def _labels_of_chunk(chunk: Any, marker: Any, regression: bool) -> _LabelsOfChunk:
     y = as_targets(chunk) if regression else read_column(chunk)
-    unlabeled = unlabeled_among(y, marker, np.empty(0))
+    unlabeled = find_unlabeled(y, marker, np.empty(0))
     rows = np.flatnonzero(~unlabeled)
     return _LabelsOfChunk(len(y), rows, y[rows], _sample_markers(y[unlabeled]))
 

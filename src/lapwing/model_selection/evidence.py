@@ -34,13 +34,7 @@ from lapwing.model_selection.candidates import (
 )
 from lapwing.model_selection.probabilities import relative_sharpness
 from lapwing.model_selection.relevance_scaler import optimism_of
-from lapwing.model_selection.trials import (
-    Trial,
-    contradiction,
-    leave_out_rounds,
-    reproduce,
-    start,
-)
+from lapwing.model_selection.trials import Trial, contradiction, leave_out_rounds, reproduce, start
 
 # A class with less than this fraction of its proportion is lost. If the class has two or more
 # labels, leaving them out reveals a lost class as well, and 0.3 would reject right predictions for

@@ -37,11 +37,7 @@ from lapwing.estimators.regressor import GaussianRegressor
 from lapwing.estimators.template import is_fitted_name
 from lapwing.estimators.updates import Updatable
 from lapwing.exceptions import LapwingWarning
-from lapwing.model_selection.candidates import (
-    Chooser,
-    last_step,
-    transform_before_last,
-)
+from lapwing.model_selection.candidates import Chooser, last_step, transform_before_last
 from lapwing.model_selection.comparison import (
     CompareSettings,
     Comparison,

@@ -18,18 +18,8 @@ from lapwing._host.warn import warn
 from lapwing._parameters import is_count
 from lapwing._rows.base import PointData, PointsLike, all_of, is_rows
 from lapwing.classes.label_checks import nothing_unlabeled_warning
-from lapwing.classes.markers import (
-    find_unlabeled,
-    is_auto,
-    missing_mask,
-    read_column,
-    unlabeled_among,
-)
-from lapwing.estimators.prepared import (
-    check_one_entry_a_row,
-    check_rows,
-    read_points,
-)
+from lapwing.classes.markers import find_unlabeled, is_auto, missing_mask, read_column
+from lapwing.estimators.prepared import check_one_entry_a_row, check_rows, read_points
 from lapwing.estimators.template import SemiSupervisedEstimator
 from lapwing.graphs import AffinityGraph, GraphRecipe, as_graph, build_laplacian, default_graph
 from lapwing.graphs.base import GraphLike, check_points
@@ -287,11 +277,11 @@ def _labeled_in(y: ArrayLike, points: PointData, marker: object, model: BaseEsti
     check_one_entry_a_row(points, y, regression=regression)
     column = read_column(y)
     if model is None or not is_auto(marker):
-        mask, _ = find_unlabeled(column, marker)
+        mask = find_unlabeled(column, marker)
     elif regression:
         mask = missing_mask(column)
     else:
-        mask = unlabeled_among(column, model.unlabeled, model.classes_)
+        mask = find_unlabeled(column, model.unlabeled, model.classes_)
     if not mask.any():
         warning = nothing_unlabeled_warning(column, marker)
         warn(str(warning), type(warning))

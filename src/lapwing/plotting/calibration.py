@@ -333,7 +333,7 @@ def _classes(y_true: ArrayLike, classes: object, unlabeled: object) -> NDArray[A
     if classes is not None:
         return np.asarray(classes)
     labels = read_column(y_true)
-    mask, _ = find_unlabeled(labels, unlabeled)
+    mask = find_unlabeled(labels, unlabeled)
     return np.unique(labels[~mask])
 
 

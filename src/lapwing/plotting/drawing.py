@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from lapwing._arrays import as_dense, is_sparse
 from lapwing._host.modules import require
 from lapwing._rows.base import PointsLike
-from lapwing.classes.markers import plain, read_column, unlabeled_among
+from lapwing.classes.markers import find_unlabeled, plain, read_column
 from lapwing.model_selection import candidates
 
 if TYPE_CHECKING:
@@ -304,7 +304,7 @@ def codes_of(y: object, n: int, unlabeled: Any, classes: NDArray[Any]) -> NDArra
     """
     labels = read_column(y)
     check_consistent_length(np.empty(n), labels)
-    hidden = unlabeled_among(labels, unlabeled, classes)
+    hidden = find_unlabeled(labels, unlabeled, classes)
     codes = np.full(n, -1, dtype=np.intp)
     for k, c in enumerate(classes):
         codes[~hidden & (labels == c)] = k
