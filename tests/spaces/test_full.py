@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from lapwing._host.threads import share
 from lapwing.kernels import Kernel, make_kernel
+from lapwing.spaces import full
 from lapwing.spaces.full import ComputedKernel, FullKernelSpace
 from tests.helpers.problems import rbf
 from tests.helpers.spaces import GAMMA, N, points, random
@@ -92,6 +93,13 @@ def test_threads_may_restrict_at_the_same_time() -> None:
         sys.setswitchinterval(before)
     for part, chosen in zip(parts[::50], rows[::50], strict=True):
         np.testing.assert_allclose(part.space.gram(), space.K[np.ix_(chosen, chosen)], atol=1e-12)
+
+
+def test_restrictions_are_kept_up_to_a_limit(monkeypatch):
+    space = computed()[0].stored()
+    assert space.restrict(ROWS) is space.restrict(ROWS)
+    monkeypatch.setattr(full, "KEPT_BYTES", 0)
+    assert space.restrict(ROWS[:3]) is not space.restrict(ROWS[:3])
 
 
 def test_precomputed_kernel_is_used_unchanged():

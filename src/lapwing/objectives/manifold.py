@@ -102,10 +102,6 @@ class Objective:
     def n_columns(self) -> int:
         return int(self.targets.shape[1])
 
-    @cached_property
-    def _one_observation_a_point(self) -> bool:
-        return len(np.unique(self.index)) == len(self.index)
-
     def columns(self, which: Array) -> Objective:
         """Select columns of the objective."""
         return replace(self, targets=np.take(self.targets, which, axis=1))
@@ -121,10 +117,7 @@ class Objective:
     def scatter(self, u: Array) -> Array:
         """Sum values at the observations (l, c) into values on the points (n, c)."""
         out = np.zeros((self.space.n_points, u.shape[1]), dtype=u.dtype)
-        if self._one_observation_a_point:
-            out[self.index] = u
-        else:
-            np.add.at(out, self.index, u)
+        np.add.at(out, self.index, u)
         return out
 
     def state(self, coef: Array, intercept: Array) -> State:
