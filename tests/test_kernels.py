@@ -103,6 +103,38 @@ def test_rbf_is_exact_beside_an_outlier(container):
     )
 
 
+@pytest.mark.parametrize("exponent", [-80, 80])
+@pytest.mark.parametrize("name", [name for name in KERNELS if KERNELS[name].gamma_degree])
+def test_units_of_float32_points_have_no_effect(name, exponent):
+    """Squares would overflow or underflow, though gamma matches the scale of the points."""
+    X = gaussian_points(9, dtype=np.float32)
+    gamma = 0.3 * 2.0 ** (-exponent * KERNELS[name].gamma_degree)
+    scaled = np.ldexp(X, exponent)
+    found = make_kernel(name, scaled, **PARAMETERS | {"gamma": gamma}).gram(scaled)
+    expected = make_kernel(name, X, **PARAMETERS).gram(X)
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
+def test_rbf_of_new_points():
+    """0 where the square of a distance overflows, and at most 1 for points of the fit."""
+    X = 100 * gaussian_points(20, dtype=np.float32)
+    kernel = make_kernel("rbf", X, gamma=1.0)
+    far = np.full((2, 4), np.float32(3e38)) * [[1], [-1]]
+    np.testing.assert_array_equal(cross(kernel, far.astype(np.float32), X), 0)
+    assert cross(kernel, X, X).max() <= 1
+
+
+@pytest.mark.parametrize("name", ["rbf", "poly"])
+def test_rejects_points_with_infinite_kernel_values(name):
+    X = 1e25 * gaussian_points(5, dtype=np.float32)
+    kernel = make_kernel(name, X, gamma=1.0)
+    with pytest.raises(ValueError, match=f"kernel='{name}' with .* infinite values in float32"):
+        kernel.gram(X)
+    if name == "rbf":  # as a basis too
+        with pytest.raises(ValueError, match="Scale the features"):
+            cross(kernel, X[:2], X)
+
+
 def test_sparse_points_are_not_centred_if_columns_are_sparse():
     X = sp.csr_array(gaussian_points(30) * (gaussian_points(30, seed=1) > 0.5))
     assert make_kernel("rbf", X).center is None

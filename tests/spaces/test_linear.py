@@ -67,6 +67,7 @@ def test_many_sparse_points_stay_as_they_are():
     assert is_sparse(part.features)
     coef = random(4)
     assert embed(coef) is coef
+    assert is_sparse(LinearSpace(wide_text(130)).restrict(np.arange(110)).space.features)
 
 
 @pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
