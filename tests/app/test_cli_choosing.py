@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from polars.testing import assert_frame_equal
 from sklearn.preprocessing import StandardScaler
 
 from lapwing import (
@@ -30,6 +31,7 @@ from lapwing._report.findings import describe_comparison
 from lapwing._report.text import number
 from lapwing.graphs import KNNGraph
 from lapwing.model_selection import Candidate, compare, comparison, default_candidates
+from lapwing.model_selection.candidates import last_step
 from lapwing.model_selection.evidence import Effort
 from lapwing.models import load_model
 from tests.helpers.commandline import done, found, refused, run
@@ -88,35 +90,62 @@ QUICK = " ".join(f"--set {name}={value}" for name, value in LITTLE.items())
 # --- choice ---------------------------------------------------------------------------------------
 
 
-def test_auto_describes_its_choice_and_the_expected_error(blobs: pl.DataFrame) -> None:
-    places = "--model m --report r.html --predictions a.csv"
+@pytest.mark.parametrize("numbers", [False, True], ids=["classes", "numbers"])
+def test_fit_and_compare_describe_the_choice(blobs: pl.DataFrame, numbers: bool) -> None:
+    X, y = arrays(blobs)
+    assumes, estimate = "assumes classes to be", "About {:.0f} % of the answers are wrong"
+    if numbers:
+        y = write_numbers(blobs, pl.col("x") + 0.5, 20)
+        assumes, estimate = "assumes values to be", "Numbers are off by about {}"
+    places = "--model m --report r.html --predictions a.csv --next n.csv"
     told = json.loads(done(run(f"{AUTO_FIT} {places} --json")))
-    alone = compare(*arrays(blobs), random_state=0)
+    scaled = StandardScaler().fit_transform(X) if "standard" in told["scaling"] else X
+    alone = compare(scaled, y, random_state=0)
+    names = [row.name for row in alone.table]
     choice = told["choice"]
-    assert [row["name"] for row in choice["methods"]] == [row.name for row in alone.table]
+    assert [row["name"] for row in choice["methods"]] == names
     assert choice["verdict"] == alone.verdict
     assert choice["methods"][0]["error"] == pytest.approx(alone.error)
-    method = method_of(alone.best)
+    method = method_of(last_step(alone.best))
     assert method is not None
     assert told["method"] == method.name == load_model("m").info["method"]
     assert type(load_model("m").pipeline[-1]) is method.estimator
     assert f"Why {method.class_name}" in page()
+    assert assumes in page()
     assert "seconds" not in json.dumps(choice)  # what differs from run to run is in no file
+    done(run(f"suggest {LABELS} --method auto --out s.csv"))
+    assert pl.read_csv("n.csv").equals(pl.read_csv("s.csv"))
 
     lines = done(run(f"{AUTO_FIT} --predictions a.csv")).splitlines()
     said = plain(" ".join(lines))
-    low, high = alone.error_interval
-    assert f"About {100 * alone.error:.0f} % of the answers are wrong by the estimate" in said
-    assert f"{100 * low:.0f} to {100 * high:.0f} % with a probability of 90 %" in said
+    ends = [number(end) if numbers else f"{100 * end:.0f}" for end in alone.error_interval]
+    assert estimate.format(number(alone.error) if numbers else 100 * alone.error) in said
+    assert f"{ends[0]} to {ends[1]}" in said
+    assert "with a probability of 90 %" in said
     assert alone.verdict in said
-    assert all(row.name in said for row in alone.table)
+    assert all(name in said for name in names)
     # The command that does not choose again gives the same.
     command = lines[lines.index("To fit the same without choosing again:") + 1].strip()
     assert "--method auto" not in command
-    first = Path("a.csv").read_bytes()
-    Path("a.csv").unlink()
+    first = pl.read_csv("a.csv")
     done(run(command))
-    assert Path("a.csv").read_bytes() == first
+    assert_frame_equal(pl.read_csv("a.csv"), first, abs_tol=1e-9)
+
+    said = done(run(f"compare {LABELS} --out c.json"))
+    told = json.loads(Path("c.json").read_text(encoding="utf-8"))
+    assert told["verdict"] == alone.verdict
+    assert plain(alone.verdict) in plain(said)
+    commands = [row["command"] for row in told["methods"]]
+    assert said.splitlines()[said.splitlines().index("To fit it:") + 1].strip() == commands[0]
+    assert any(" --set gamma_I=0" in command for command in commands)
+    done(run(f"{commands[0]} --predictions p.csv"))
+    assert done(run(f"compare {LABELS} --out c.csv -q")) == ""
+    assert pl.read_csv("c.csv")["name"].to_list() == names
+    assert {"error", "low", "high", "command"} <= set(pl.read_csv("c.csv").columns)
+    Path("t.csv").rename("<b>t<b>.csv")
+    done(run(f"compare '<b>t<b>.csv' {LABELS.partition(' ')[2]} --out c.html -q"))
+    assert all(name in page("c.html") for name in [*names, assumes])
+    assert "<b>t" not in page("c.html")  # names of a table are no markup
 
 
 def test_auto_is_the_default_of_fit_and_lapsvc_that_of_settings(
@@ -130,38 +159,15 @@ def test_auto_is_the_default_of_fit_and_lapsvc_that_of_settings(
     assert named.endswith("--method lapsvc")
 
 
-def test_numeric_labels_get_a_regression(blobs: pl.DataFrame) -> None:
-    y = write_numbers(blobs, pl.col("x") + 0.5, 20)
-    told = json.loads(done(run(f"{AUTO_FIT} --json --report r.html --next n.csv")))
-    X, _ = arrays(blobs)
-    alone = compare(StandardScaler().fit_transform(X) if "standard" in told["scaling"] else X, y)
-    names = [row.name for row in alone.table]
-    assert [row["name"] for row in told["choice"]["methods"]] == names
-    assert told["choice"]["verdict"] == alone.verdict
-    assert told["choice"]["methods"][0]["error"] == pytest.approx(alone.error)
-    assert alone.verdict in page()
-    assert "assumes values to be" in page()
-    said = plain(done(run(AUTO_FIT)))
-    assert f"Numbers are off by about {number(alone.error)} (root mean square)" in said
-    assert alone.verdict in said
-    done(run(f"suggest {LABELS} --method auto --out s.csv"))
-    suggested = pl.read_csv("n.csv")
-    assert suggested.equals(pl.read_csv("s.csv"))
-    assert set(suggested["cell"]) <= set(blobs["cell"][20:])
-    for setting in ("n_draws=3", "class_prior=uniform"):
-        told = f"--set {setting.partition('=')[0]} applies to the comparison of methods for classes"
-        for verb in ("fit", "tune"):
-            refused(run(f"{verb} {LABELS} --method auto --set {setting}"), told)
-    said = done(run(f"compare {LABELS} --out c.csv"))
-    assert alone.verdict in plain(said)
-    assert pl.read_csv("c.csv")["name"].to_list() == names
-    line = said.splitlines()[said.splitlines().index("To fit it:") + 1]
-    done(run(f"{line} --predictions p.csv"))
-    done(run(f"compare {LABELS} --out c.html"))
-    assert "assumes values to be" in page("c.html")
+def test_settings_of_classes_are_not_for_numbers(blobs: pl.DataFrame) -> None:
     # Whole numbers are classes.
     write_numbers(blobs, pl.int_range(pl.len()) % 2, 20)
     assert "numbers" not in run(f"{AUTO_FIT} {QUICK}").out.partition("\n")[0]
+    write_numbers(blobs, pl.col("x") + 0.5, 20)
+    for name, value in (("n_draws", 3), ("class_prior", "uniform")):
+        for verb in ("fit", "tune"):
+            told = f"--set {name} applies to the comparison of methods for classes"
+            refused(run(f"{verb} {LABELS} --method auto --set {name}={value}"), told)
 
 
 def test_columns_that_numbers_depend_on_are_scaled_in_the_model_too() -> None:
@@ -352,18 +358,7 @@ def test_a_candidate_is_tried_with_the_rounds_of_the_plan(
     assert "Not compared, as it would take long: <code>S3VC()</code>" in page()
 
 
-# --- compare --------------------------------------------------------------------------------------
-
-
-def test_compare_prints_the_table_and_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
-    said = done(run(f"compare {LABELS} --out c.json"))
-    told = json.loads(Path("c.json").read_text(encoding="utf-8"))
-    assert plain(told["verdict"]) in plain(said)
-    commands = [row["command"] for row in told["methods"]]
-    assert commands[0] in said
-    done(run(commands[0]))
-    assert any(command.endswith(" --set gamma_I=0") for command in commands)
-    # A long comparison is announced.
+def test_a_long_comparison_is_announced(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(forecast, "SPEED", 1e4)
     monkeypatch.setattr(forecast, "TRAFFIC", 1e4)
     err = run(f"compare {LABELS}").err
@@ -375,17 +370,6 @@ def test_json_of_a_comparison_has_the_share_of_labels_that_are_kept(blobs: pl.Da
     rows = tuple(replace(row, fitted=0.75) for row in alone.table)
     methods = describe_comparison(replace(alone, table=rows))["methods"]
     assert {row["labels_kept"] for row in methods} == {0.75}
-
-
-def test_compare_writes_csv_and_html_or_nothing() -> None:
-    assert done(run(f"compare {LABELS} --out c.csv -q")) == ""
-    rows = pl.read_csv("c.csv")
-    assert {"name", "error", "low", "high", "command"} <= set(rows.columns)
-    assert rows.height == len(default_candidates(np.zeros((60, 2)), n_classes=2))
-    Path("t.csv").rename("<b>t<b>.csv")
-    done(run(f"compare '<b>t<b>.csv' {LABELS.partition(' ')[2]} --out c.html -q"))
-    assert all(name in page("c.html") for name in rows["name"])
-    assert "<b>t" not in page("c.html")  # names of a table are no markup
 
 
 # --- tune -----------------------------------------------------------------------------------------
