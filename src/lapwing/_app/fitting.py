@@ -176,8 +176,9 @@ def fit(table: Table, request: FitRequest) -> Outcome:
         # With many rows, classifiers fall back to the least certain; regressors have no such order.
         if table.n <= _GRAPH_ROWS or is_regressor(estimator) or _has_graph(estimator):
             next_rows = rows_to_label_next(estimator, prepared.points, N_NEXT)
-        # The data kept for this are of order n^2 and not part of the model.
-        estimator = without_memory(estimator)
+        if hasattr(estimator, "suggest"):
+            # A copy lacks the data kept for this, which are of order n^2 and no part of the model.
+            estimator = copy(estimator).set_params(updatable=False)
     # The twin would be fitted here and not on the cluster; points on disk have no report.
     elsewhere = request.distributed or in_blocks
     wants_twin = request.wants_report and not elsewhere
@@ -211,8 +212,9 @@ def _fit_method(
     prepared = points_of(table, request)
     chosen = choose(table, request, prepared.points)
     prepared, estimator = chosen.scaled(prepared, table), chosen.estimator
-    if keeps_graph:
-        keep_graph(estimator, table.n)
+    if keeps_graph and hasattr(estimator, "suggest"):
+        small = table.n <= _KEPT_ROWS or isinstance(estimator, LapERLSClassifier)
+        estimator.set_params(updatable=small)
     if isinstance(request, FitRequest) and request.distributed:
         local = fit_on_cluster(estimator, prepared.points, table.y, table.labeled, request)
         return prepared, replace(chosen, estimator=local)
@@ -278,13 +280,6 @@ def _graph_of(request: SuggestRequest, points: Any) -> Any:
     return getattr(estimator, "graph", None) or usual
 
 
-def keep_graph(estimator: Any, n_rows: int) -> None:
-    """Let an estimator keep its graph for the choice of rows to label next if it is small."""
-    if hasattr(estimator, "suggest"):
-        small = n_rows <= _KEPT_ROWS or isinstance(estimator, LapERLSClassifier)
-        estimator.set_params(updatable=small)
-
-
 def rows_to_label_next(estimator: Any, points: Any, n_wanted: int) -> NDArray[np.intp]:
     """Choose the rows to label next by what the fit kept, else by a new graph."""
     numbers = isinstance(estimator, GaussianRegressor)  # by posterior variances, without a graph
@@ -299,13 +294,6 @@ def chosen_by(estimator: Any) -> str:
         return "graph and answers"
     kept = getattr(estimator, "updatable", False)
     return "variance" if kept and estimator._has_posterior() else "graph"
-
-
-def without_memory(estimator: Any) -> Any:
-    """Return the same fit without the data kept for later labels."""
-    if not hasattr(estimator, "suggest"):
-        return estimator
-    return copy(estimator).set_params(updatable=False)
 
 
 def _has_graph(estimator: Any) -> bool:
