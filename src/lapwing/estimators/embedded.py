@@ -61,11 +61,11 @@ from lapwing.solvers.embedded.posterior import (
     covariance,
     left_out_coefficients,
     left_out_values,
-    posterior,
+    posterior_variances,
 )
 from lapwing.solvers.embedded.systems import EmbeddedResult, FeatureSide, in_units
 from lapwing.solvers.embedded.tube import column_threads
-from lapwing.solvers.posterior import Covariance, Posterior
+from lapwing.solvers.posterior import Covariance
 from lapwing.solvers.ridge import FunctionRegression
 from lapwing.spaces.base import Space
 from lapwing.spaces.full import FullKernelSpace
@@ -148,13 +148,10 @@ class EmbeddedRefits(Refits[EmbeddedPrepared, EmbeddedSolution]):
     def values(self, prepared: EmbeddedPrepared) -> Array:
         return self._virtual_labels(prepared, slice(None))
 
-    def posterior(self, X: PointsLike) -> Posterior:
+    def variances(self, X: PointsLike) -> Array:
         objective, kernel = self.estimator._objective(self.prepared), self.formed.system
         given = kernel.beyond(self.formed.objective.space, X)
-        found = posterior(kernel, objective.side, *given)
-        unit = objective.units.scale**2
-        noise = unit * found.noise_variance / float(self.estimator.lam)
-        return Posterior(unit * found.variance, noise)
+        return objective.units.scale**2 * posterior_variances(kernel, objective.side, *given)
 
     def left_out(self) -> Array:
         problem = self.prepared.problem

@@ -52,7 +52,12 @@ from lapwing.losses.base import Loss
 from lapwing.losses.labeled import Squared
 from lapwing.objectives.manifold import Objective, State
 from lapwing.problem import Problem
-from lapwing.solvers.manifold.deformed import DeformedKernel, Representers, covariance, posterior
+from lapwing.solvers.manifold.deformed import (
+    DeformedKernel,
+    Representers,
+    covariance,
+    posterior_variances,
+)
 from lapwing.solvers.manifold.dual import dual, solve_reduced
 from lapwing.solvers.manifold.leave_one_out import (
     left_out_values,
@@ -63,7 +68,7 @@ from lapwing.solvers.manifold.newton import newton
 from lapwing.solvers.manifold.pcg import pcg
 from lapwing.solvers.manifold.registry import SOLVERS
 from lapwing.solvers.manifold.settings import ManifoldResult, ManifoldSettings
-from lapwing.solvers.posterior import Covariance, Posterior
+from lapwing.solvers.posterior import Covariance
 from lapwing.spaces.base import Space
 from lapwing.spaces.full import FullKernelSpace
 from lapwing.spaces.functions import FittedFunction
@@ -185,10 +190,11 @@ class ManifoldRefits(Refits[ManifoldPrepared, ManifoldSolution]):
             self.estimator._settings,
         )
 
-    def posterior(self, X: PointsLike) -> Posterior:
+    def variances(self, X: PointsLike) -> Array:
         objective, columns = self._problem(self.prepared)
         space: Any = objective.space
-        return posterior(objective, columns, *self.kernel.beyond(objective, *space.products(X)))
+        given = self.kernel.beyond(objective, *space.products(X))
+        return posterior_variances(objective, columns, *given)
 
     def covariance(self, points: Array) -> Covariance | None:
         objective, columns = self._problem(self.prepared)

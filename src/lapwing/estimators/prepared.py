@@ -24,7 +24,7 @@ from lapwing.classes.decoding import predict_codes
 from lapwing.exceptions import LapwingWarning
 from lapwing.graphs import Eigenpairs
 from lapwing.problem import Problem, check_weights
-from lapwing.solvers.posterior import Covariance, Posterior
+from lapwing.solvers.posterior import Covariance
 from lapwing.spaces.functions import FittedFunction
 
 # Files up to this size, about that of a block, are read into memory once.
@@ -301,7 +301,7 @@ class Refits(Generic[P, S]):
         """Solve for the decision values on the points (n, c) only."""
         return self.solve(prepared).values
 
-    def posterior(self, X: PointsLike) -> Posterior:
+    def variances(self, X: PointsLike) -> Array:
         """Compute the posterior variances at new points, if the fit is a Gaussian process mean.
 
         Raises

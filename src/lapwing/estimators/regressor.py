@@ -274,7 +274,7 @@ class GaussianRegressor(Updatable[P, S], SemiSupervisedRegressor[P, S]):
         # Per row: products with all points of the fit, and the solution of a system.
         row_bytes = 32 * refits.prepared.problem.n_points
         variances = _in_blocks(
-            lambda points: refits.posterior(points).variance[:, None],
+            lambda points: refits.variances(points)[:, None],
             self._read_points(X, reset=False),
             1,
             row_bytes,

@@ -19,21 +19,6 @@ from lapwing.linalg import column_dot
 _ROUNDING = 1e-9  # relative: smaller differences between gains are rounding errors
 
 
-class Posterior(NamedTuple):
-    r"""Posterior variances, at some points, of the Gaussian process of a fit.
-
-    Attributes
-    ----------
-    variance : ndarray of shape (q,)
-        Variances of the values of f.
-    noise_variance : float
-        :math:`\sigma^2`, the variance of a target of weight 1.
-    """
-
-    variance: Array
-    noise_variance: float
-
-
 class Covariance(NamedTuple):
     r"""Posterior covariance of the values on the points of a fit, in units of :math:`\sigma^2`.
 

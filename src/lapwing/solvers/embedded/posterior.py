@@ -30,13 +30,15 @@ from lapwing.linalg import FREE_CONSTANT, Solve, column_dot, spd_factor, spd_hal
 from lapwing.objectives.embedded import GraphSide, limited_weights
 from lapwing.solvers.embedded.systems import KernelSide
 from lapwing.solvers.penalized import ALONE
-from lapwing.solvers.posterior import Covariance, Posterior
+from lapwing.solvers.posterior import Covariance
 from lapwing.solvers.ridge import Observations, ridge_path
 
 _LARGEST_LEVERAGE = 0.99  # larger ones lose more than two digits in the closed form
 
 
-def posterior(kernel: KernelSide, side: GraphSide, rows: Array, given_labels: Array) -> Posterior:
+def posterior_variances(
+    kernel: KernelSide, side: GraphSide, rows: Array, given_labels: Array
+) -> Array:
     r"""Compute posterior variances of f, with the noise variance of restricted maximum likelihood.
 
     :math:`\sigma^2` is twice the minimum of the objective over l, or over l - 1 if neither the norm
@@ -58,7 +60,7 @@ def posterior(kernel: KernelSide, side: GraphSide, rows: Array, given_labels: Ar
     noise = float(max(twice, 0.0) / max(len(side.index) - _constant_is_free(kernel, side), 1))
     half = forward(rows.T)
     variance = np.maximum(given_labels, 0) + column_dot(half, half)
-    return Posterior(noise * variance, noise)
+    return np.asarray(noise * variance)
 
 
 def covariance(kernel: KernelSide, side: GraphSide, points: Array, lam: float) -> Covariance:

@@ -23,7 +23,7 @@ import numpy as np
 from lapwing._arrays import Array
 from lapwing.linalg import Solve, spd_factor
 from lapwing.objectives.manifold import Objective, State
-from lapwing.solvers.posterior import Covariance, Posterior
+from lapwing.solvers.posterior import Covariance
 from lapwing.spaces.base import Quadratic
 from lapwing.spaces.full import FullKernelSpace
 
@@ -183,7 +183,9 @@ def _joined(a: Representers, b: Representers) -> Representers:
     )
 
 
-def posterior(objective: Objective, columns: Representers, cross: Array, own: Array) -> Posterior:
+def posterior_variances(
+    objective: Objective, columns: Representers, cross: Array, own: Array
+) -> Array:
     r"""Compute posterior variances, with the noise variance of restricted maximum likelihood.
 
     :math:`\sigma^2` is y'By / (l - 1) with a free bias, and y'By / l otherwise; B is the inverse of
@@ -210,7 +212,7 @@ def posterior(objective: Objective, columns: Representers, cross: Array, own: Ar
         variance = variance + (1 - of_t.sum(axis=0)) ** 2 / total
         pull, free = pull - of_y.sum() ** 2 / total, max(l - 1, 1)
     noise = float(pull / free)
-    return Posterior(noise * np.maximum(variance, 0), noise)
+    return np.asarray(noise * np.maximum(variance, 0))
 
 
 def covariance(objective: Objective, columns: Representers, some: Representers) -> Covariance:
