@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,12 @@ from lapwing._host.files import cached
 CALLS: list[int] = []
 
 
-def squares(n: int, *, told: object = None) -> Any:
-    CALLS.append(n)
-    return np.arange(n) ** 2
+def squares(n: int, memory: Any) -> Any:
+    def compute() -> Any:
+        CALLS.append(n)
+        return np.arange(n) ** 2
+
+    return cached(memory, ("squares", n), compute)
 
 
 @pytest.fixture(autouse=True)
@@ -30,40 +34,38 @@ def results_in(folder: Path) -> list[Path]:
     return sorted(folder.rglob("output.pkl"))
 
 
-def test_results_are_cached_whatever_the_ignored_arguments(tmp_path: Path) -> None:
-    for told in (1, 2):
-        found = cached(str(tmp_path), squares, ignore=["told"])(5, told=told)
-        np.testing.assert_array_equal(found, [0, 1, 4, 9, 16])
+def test_results_are_cached_by_their_keys(tmp_path: Path) -> None:
+    for memory in (str(tmp_path), joblib.Memory(str(tmp_path), verbose=0)):
+        np.testing.assert_array_equal(squares(5, memory), [0, 1, 4, 9, 16])
     assert CALLS == [5]
-    cached(joblib.Memory(str(tmp_path), verbose=0), squares, ignore=["told"])(6)
+    squares(6, str(tmp_path))
     assert CALLS == [5, 6]
 
 
 def test_nothing_is_cached_without_memory() -> None:
-    keep = cached(None, squares, ignore=["told"])
-    assert len(keep(3)) == len(keep(3)) == 3
+    assert len(squares(3, None)) == len(squares(3, None)) == 3
     assert CALLS == [3, 3]
 
 
 def test_accepts_any_object_with_a_cache() -> None:
     class Own:
         def cache(self, function: Callable[..., Any], ignore: Any) -> Callable[..., Any]:
-            assert ignore == ["told"]
+            assert ignore == ["compute"]
             return lambda *args: ("own", function(*args))
 
-    assert cached(Own(), squares, ignore=["told"])(1)[0] == "own"
+    assert squares(1, Own())[0] == "own"
 
 
 @pytest.mark.parametrize("damage", [lambda b: b[:20], lambda b: b"", lambda b: b"?" * len(b)])
 def test_a_damaged_result_is_computed_again_with_a_log_line(
     damage: Callable[[bytes], bytes], tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    keep = cached(str(tmp_path), squares, ignore=["told"])
-    keep(1000)
+    keep = partial(squares, 1000, str(tmp_path))
+    keep()
     (file,) = results_in(tmp_path)
     file.write_bytes(damage(file.read_bytes()))
     with caplog.at_level(logging.WARNING):
-        np.testing.assert_array_equal(keep(1000), np.arange(1000) ** 2)
+        np.testing.assert_array_equal(keep(), np.arange(1000) ** 2)
     (record,) = caplog.records
     assert record.name == "lapwing"
     assert "a cached result cannot be read (" in record.getMessage()
@@ -71,6 +73,6 @@ def test_a_damaged_result_is_computed_again_with_a_log_line(
     assert str(tmp_path) in record.getMessage()
     assert "\n" not in record.getMessage()
     assert CALLS == [1000, 1000]
-    keep(1000)  # the new one is kept
+    keep()  # the new one is kept
     assert CALLS == [1000, 1000]
     assert len(caplog.records) == 1

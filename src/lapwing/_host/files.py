@@ -10,7 +10,7 @@ import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from joblib.memory import MemorizedFunc
 from sklearn.utils.validation import check_memory
@@ -160,11 +160,11 @@ def why_unreadable(error: Exception) -> str:
 
 _LOGGER = logging.getLogger("lapwing")
 
+T = TypeVar("T")
 
-def cached(
-    memory: Any, function: Callable[..., Any], *, ignore: Sequence[str]
-) -> Callable[..., Any]:
-    """Cache the results of a function in ``memory``; None caches nothing.
+
+def cached(memory: Any, key: object, compute: Callable[[], T]) -> T:
+    """Return the result of a computation, which is cached in ``memory``; None caches nothing.
 
     joblib renames complete files, so that results of interrupted processes are never read. Damaged
     results are computed again with a line in the log, where joblib would print all arguments and a
@@ -173,35 +173,36 @@ def cached(
     Parameters
     ----------
     memory : str, joblib.Memory, any object with its ``cache``, or None
-    function : callable
-        Function of a module, with arguments that can be hashed.
-    ignore : sequence of str
-        Arguments that do not affect the result.
+    key : object
+        Name of the computation, and the values on which its result depends; joblib hashes it.
+    compute : callable
+        () -> result
 
     Raises
     ------
     ValueError
         If the folder cannot be written.
     """
-    keeping = _opened(memory).cache(function, ignore=list(ignore))
-    if not isinstance(keeping, MemorizedFunc):
-        return keeping
+    keeping: Any = _opened(memory).cache(_result, ignore=["compute"])
+    if isinstance(keeping, MemorizedFunc) and keeping.check_call_in_cache(key, compute):
+        kept = keeping.call_and_shelve(key, compute)
+        try:
+            found: T = kept.get()
+        except Exception as error:  # a damaged pickle may raise any exception
+            _LOGGER.warning(
+                "memory=%r: a cached result cannot be read (%s). It is computed again.",
+                str(kept.store_backend.location),
+                type(error.__cause__ or error).__name__,
+            )
+            kept.clear()
+        else:
+            return found
+    found = keeping(key, compute)
+    return found
 
-    def call(*args: Any, **named: Any) -> Any:
-        if keeping.check_call_in_cache(*args, **named):
-            kept = keeping.call_and_shelve(*args, **named)
-            try:
-                return kept.get()
-            except Exception as error:  # a damaged pickle may raise any exception
-                _LOGGER.warning(
-                    "memory=%r: a cached result cannot be read (%s). It is computed again.",
-                    str(kept.store_backend.location),
-                    type(error.__cause__ or error).__name__,
-                )
-                kept.clear()
-        return keeping(*args, **named)
 
-    return call
+def _result(key: object, compute: Callable[[], T]) -> T:
+    return compute()
 
 
 def _opened(memory: Any) -> Any:

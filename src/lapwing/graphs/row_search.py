@@ -9,7 +9,7 @@ each slab.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
@@ -125,27 +125,22 @@ def search_rows(
 
 def _neighbors_by_lists(search: _CodeSearch, key: object, memory: Memory | str | None) -> Neighbors:
     points, k, target_recall = search.points, search.k, search.target_recall
-    stage, gathered = cached(memory, _stage, ignore=["compute"]), points.gathered(k)
+    gathered = points.gathered(k)
     with faiss_threads(load_faiss(_PURPOSE), search.n_threads):
-        lists = stage(key, "lists", compute=search.fill)
-    n_read, recall = stage(key, "recall", compute=partial(search.tune, lists))
+        lists = cached(memory, (key, "lists"), search.fill)
+    n_read, recall = cached(memory, (key, "recall"), partial(search.tune, lists))
     text = "Neighbours by codes: recall %.4f (asked: %g) reading %d of %d lists."
     _LOGGER.info(text, recall, target_recall, n_read, lists.index.nlist)
     warn_low_recall(recall, target_recall, points.n)
     for rows, values in points.slabs():
         find = partial(search.find, lists, n_read, rows, values)
         start, stop = int(rows[0]), int(rows[-1]) + 1
-        gathered.add(rows, stage(key, (start, stop, n_read), compute=find))
+        gathered.add(rows, cached(memory, (key, (start, stop, n_read)), find))
         _LOGGER.info("Neighbours of %d of %d points.", stop, points.n)
     short = np.flatnonzero(np.isinf(gathered.lengths[:, -1]))
     if len(short):  # the lists that were read contain too few points
         gathered.replace(short, _scan(points, short, rows_of(points.source, short), k))
     return neighbors_of(points, gathered.all(), recall, "faiss")
-
-
-def _stage(key: object, name: object, *, compute: Callable[[], Any]) -> Any:
-    """Compute the result of a stage, which joblib caches by its key and name."""
-    return compute()
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,6 +14,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -170,23 +171,12 @@ def smallest_eigenpairs(
     """
     k = _check(laplacian, k, tol, slack, max_iter)
     seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
-    compute = cached(memory, _compute, ignore=["laplacian", "callback"])
+    # Plain arrays, as the hash of matrices and operators would include their cached attributes.
     W = laplacian.affinity
-    found = cast(
-        Eigenpairs,
-        compute(
-            (W.data, W.indices, W.indptr),
-            laplacian.normalized,
-            laplacian.dtype.str,
-            k,
-            float(tol),
-            float(slack),
-            int(max_iter),
-            seed,
-            laplacian=laplacian,
-            callback=callback,
-        ),
-    )
+    graph = (W.data, W.indices, W.indptr), laplacian.normalized, laplacian.dtype.str
+    options = k, float(tol), float(slack), int(max_iter), seed
+    compute = partial(_compute, laplacian, *options, callback)
+    found = cached(memory, ("eigenpairs", graph, options), compute)
     warn_eigenpairs(found, k)
     return found
 
@@ -233,28 +223,18 @@ def warn_eigenpairs(found: Eigenpairs, k: int) -> None:
 
 
 def _compute(
-    graph: tuple[Array, Array, Array],
-    normalized: bool,
-    dtype: str,
+    laplacian: Laplacian,
     k: int,
     tol: float,
     slack: float,
     max_iter: int,
     seed: int,
-    *,
-    laplacian: Laplacian,
     callback: Callable[[], object] | None,
 ) -> Eigenpairs:
-    """Compute the eigenpairs; `joblib.Memory` ignores the last two arguments.
-
-    The graph is given by plain arrays, as the hash of matrices and operators would include their
-    cached attributes. ``laplacian`` is created from it and the two following arguments.
-    """
-    del graph, normalized
     null = _null_vectors(laplacian)  # of the given operator, which caches its components
     laplacian = replace(laplacian, power=1)
     largest = 0.0 if laplacian.normalized else float(laplacian.degrees.max())
-    limits = limits_of(laplacian.normalized, largest, np.dtype(dtype), tol)
+    limits = limits_of(laplacian.normalized, largest, laplacian.dtype, tol)
     n, zeros = null.shape
     known, m = null[:, : min(k, zeros)], k - min(k, zeros)
     if m == 0:
