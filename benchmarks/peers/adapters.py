@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -119,26 +118,19 @@ class Contender(NamedTuple):
         Function that predicts the classes of all points of a task.
     n_classes : int or None
         Maximum number of classes for which it is run.
-    needs : str or None
-        Package that must be installed.
+    packages : tuple of str
+        Packages that it requires.
     """
 
     library: str
     name: str
     answer: Callable[[Task], Codes]
     n_classes: int | None = None
-    needs: str | None = None
+    packages: tuple[str, ...] = ()
 
     @property
     def key(self) -> str:
         return f"{self.library} {self.name}"
-
-    @property
-    def missing(self) -> str | None:
-        """Return why the method cannot be run here, or None."""
-        if self.needs is None or find_spec(self.needs) is not None:
-            return None
-        return f"{self.library} is not installed: python -m pip install {self.needs}"
 
 
 def _of_lapwing(name: str, make: Callable[[Task], Any], n_classes: int | None = None) -> Contender:
@@ -150,7 +142,7 @@ def _of_sklearn(name: str, answer: Callable[[Task], Codes]) -> Contender:
 
 
 def _of_graph_learning(name: str, make: Callable[[Any, Any, Task], Any]) -> Contender:
-    return Contender("GraphLearning", name, _graph_learning(make), needs="graphlearning")
+    return Contender("GraphLearning", name, _graph_learning(make), packages=("graphlearning",))
 
 
 CONTENDERS = (

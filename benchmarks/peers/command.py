@@ -1,14 +1,14 @@
 """Comparison with scikit-learn and GraphLearning: errors by labels per class, and seconds.
 
 All methods have the same points and labels, and default parameters. Results are stored in the
-output folder, and --resume continues a stopped run. Libraries that are not installed are left out
-with a message.
+output folder, and --resume continues a stopped run. Methods of libraries that are not installed are
+left out with a message.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from importlib.metadata import version
 
@@ -20,11 +20,12 @@ from benchmarks.shared.known import (
     Problem,
     compare_methods,
     error_table,
+    installed,
     timed,
 )
 from benchmarks.shared.labels import UNLABELED, Codes, error_rate
 from benchmarks.shared.options import add_choice, add_number, add_resume, add_run_options
-from benchmarks.shared.output import Results, say
+from benchmarks.shared.output import Results
 from benchmarks.shared.tables import Table
 
 LABELS_PER_CLASS = (1, 3, 10)
@@ -44,7 +45,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> Results | int:
     """Measure all methods; return 1 if there was nothing to measure."""
-    contenders = available(arguments.libraries or LIBRARIES)
+    libraries = arguments.libraries or LIBRARIES
+    contenders = installed({one.key: one for one in CONTENDERS if one.library in libraries})
     n_draws, most = (1, QUICK_MOST) if arguments.quick else (arguments.draws, arguments.most)
     draws = [(labels, draw) for labels in LABELS_PER_CLASS for draw in range(n_draws)]
     sets = arguments.sets or (QUICK_SETS if arguments.quick else FEW_LABEL_SETS)
@@ -57,20 +59,14 @@ def run(arguments: argparse.Namespace) -> Results | int:
     return Results(tables, raw={"answers": found})
 
 
-def problem_of(name: str, most: int, contenders: Sequence[Contender]) -> Problem:
+def problem_of(name: str, most: int, contenders: Mapping[str, Contender]) -> Problem:
     """Load a set, with the methods for its number of classes."""
     X, truth = sampled(name, most)
     n_classes = int(truth.max()) + 1
-    methods = {one.key: one for one in contenders if n_classes <= (one.n_classes or n_classes)}
+    methods = {
+        key: one for key, one in contenders.items() if n_classes <= (one.n_classes or n_classes)
+    }
     return Problem(methods, partial(Task.drawn, X, truth), partial(measured, truth))
-
-
-def available(libraries: Sequence[str]) -> list[Contender]:
-    """Return the methods that can be run, and report missing libraries once."""
-    wanted = [one for one in CONTENDERS if one.library in libraries]
-    for library, reason in {one.library: one.missing for one in wanted if one.missing}.items():
-        say(f"{library} is left out: {reason}")
-    return [one for one in wanted if one.missing is None]
 
 
 def measured(truth: Codes, contender: Contender, task: Task) -> Outcome:

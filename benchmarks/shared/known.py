@@ -11,8 +11,9 @@ import warnings
 from argparse import Namespace
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
@@ -107,6 +108,28 @@ class Problem(NamedTuple):
     methods: Mapping[str, Any]
     hide: Callable[[int, np.random.Generator], Any]
     measure: Callable[[Any, Any], Outcome]
+
+
+class Packaged(Protocol):
+    """Method with the packages that it requires in addition to those of the benchmarks."""
+
+    @property
+    def packages(self) -> tuple[str, ...]: ...
+
+
+P = TypeVar("P", bound=Packaged)
+
+
+def installed(methods: Mapping[str, P]) -> dict[str, P]:
+    """Return the methods whose packages are installed, and report the others."""
+    found = {}
+    for name, method in methods.items():
+        missing = [package for package in method.packages if find_spec(package) is None]
+        if missing:
+            say(f"{name}: left out, as {' and '.join(missing)} is not installed")
+        else:
+            found[name] = method
+    return found
 
 
 def compare_methods(

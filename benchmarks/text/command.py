@@ -11,9 +11,8 @@ Results are stored in the output folder; with --resume a stopped run is continue
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
-from importlib.util import find_spec
 
 from benchmarks.shared.known import (
     Answer,
@@ -21,6 +20,7 @@ from benchmarks.shared.known import (
     Problem,
     compare_methods,
     error_table,
+    installed,
     mean_errors,
     timed,
 )
@@ -83,25 +83,9 @@ def problem_of(name: str, most: int, limit: float, methods: Iterable[str] | None
     X, truth = SOURCES[name].load(most)
     say(f"{name}: {X.shape[0]} documents, {X.shape[1]} columns, {truth.max() + 1} classes")
     measure = partial(measured, Documents(X), truth, limit)
-    return Problem(
-        installed(SOURCES[name].contenders, methods), partial(with_labels, truth), measure
-    )
-
-
-def installed(
-    contenders: Mapping[str, Contender], names: Iterable[str] | None
-) -> dict[str, Contender]:
-    """Return the methods of some names, by default all, and report those without their package."""
-    found = {}
-    for name, contender in contenders.items():
-        if names is not None and name not in names:
-            continue
-        missing = [package for package in contender.packages if find_spec(package) is None]
-        if missing:
-            say(f"{name}: left out, for {' and '.join(missing)} is not installed")
-            continue
-        found[name] = contender
-    return found
+    contenders = SOURCES[name].contenders
+    wanted = {key: one for key, one in contenders.items() if methods is None or key in methods}
+    return Problem(installed(wanted), partial(with_labels, truth), measure)
 
 
 def measured(

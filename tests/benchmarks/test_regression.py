@@ -8,14 +8,13 @@ import numpy as np
 import pytest
 
 from benchmarks.regression import coreg, sources
-from benchmarks.regression.command import coverage, drawn, measured, ratios, table_of
-from benchmarks.regression.contenders import CONTENDERS, Contender
+from benchmarks.regression.command import coverage, drawn, measured, ratios
+from benchmarks.regression.contenders import Contender
 from benchmarks.regression.sources import SOURCES, Array
 from benchmarks.shared.known import Answer
 
 Set = tuple[Array, Array]
 IMAGES = ("turned digits", "camera")  # whose pixels stay as they are
-SLOW = ("KernelRidge by GridSearchCV", "FewLabelRegressor()")
 
 
 class Mean:
@@ -72,23 +71,6 @@ def test_shoulder_torque_of_two_rods() -> None:
 
 
 # Methods
-
-
-@pytest.mark.parametrize(
-    "name",
-    [pytest.param(name, marks=pytest.mark.slow if name in SLOW else ()) for name in CONTENDERS],
-)
-def test_every_method_answers(name: str, curve: Set, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(coreg, "ROUNDS", 10)
-    monkeypatch.setattr(coreg, "POOL", 10)
-    X, truth = curve
-    y = drawn(truth, 20, np.random.default_rng(0))
-    error, seconds, failed, coverage = measured(X, truth, CONTENDERS[name], y)
-    assert failed == ""
-    assert (coverage is not None) is CONTENDERS[name].intervals
-    assert error is not None
-    assert error < 0.2 * truth.std()
-    assert seconds > 0
 
 
 @pytest.mark.parametrize(("alone", "n_rows"), [(True, 20), (False, 120)])
@@ -152,17 +134,6 @@ def two_methods() -> list[Answer]:
         *(replace(alone, known=40, draw=1), seeing, replace(seeing, draw=1)),
         *(replace(seeing, known=40), lost),
     ]
-
-
-def test_errors_are_means_over_draws(two_methods: list[Answer]) -> None:
-    table = table_of("s", two_methods)
-    assert table.header == ["method", "20 targets", "40 targets", "s"]
-    assert table.rows == [
-        ["RidgeCV", "1.500 (0.707)", "1.000 (0.000)", "0.50"],
-        ["LapSVR()", "0.500 (0.000)", "0.500 (0.000), 1 failed", "0.50"],
-    ]
-    assert "over 2 draws" in table.notes[0]
-    assert table.notes[1:] == ["- LapSVR(): ValueError: no."]
 
 
 def test_ratios_to_the_best_supervised_method(two_methods: list[Answer]) -> None:

@@ -39,15 +39,6 @@ def record(method: str, prior: str, error: float, draw: int = 0) -> Record:
     return Record(replace(TASK, draw=draw), method, prior, error, 1.0)
 
 
-def test_labels_are_drawn_in_equal_numbers() -> None:
-    y = np.repeat([0, 1, 2], [30, 10, 5])
-    first = drawn(y, Task("coil20", 2, 0), published=False)
-    assert np.bincount(first[first >= 0]).tolist() == [2, 2, 2]
-    assert (first[first >= 0] == y[first >= 0]).all()
-    assert (drawn(y, Task("coil20", 2, 1), published=False) != first).any()
-    assert (drawn(y, Task("coil20", 2, 0), published=False) == first).all()
-
-
 def test_labels_are_drawn_at_random_with_one_of_each_class() -> None:
     y = np.repeat([0, 1, 2], [300, 30, 3])
     counts = []
