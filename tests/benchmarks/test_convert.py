@@ -21,7 +21,8 @@ from numpy.testing import assert_array_equal
 from sklearn.datasets import dump_svmlight_file
 
 from benchmarks.__main__ import main
-from benchmarks.shared.archives import HOME_VARIABLE
+from benchmarks.shared import data as sets
+from benchmarks.shared.archives import HOME_VARIABLE, read_set
 from benchmarks.shared.catalogue import RECORDS
 
 Convert = Callable[..., dict[str, Any]]
@@ -41,20 +42,22 @@ def convert(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> Convert:
-    """Convert the downloads as a set of so many points, and read the archive."""
+    """Convert the downloads as a set of so many points, read the archive, and name its folder."""
     monkeypatch.delenv(HOME_VARIABLE, raising=False)
 
     def run(name: str, n: int | None = None) -> dict[str, Any]:
         record = RECORDS[name]
         if n is not None:
-            known = (replace(record, n_samples=(n,)),)
-            monkeypatch.setattr("benchmarks.convert.command.ARCHIVES", known)
+            record = replace(record, n_samples=(n,))
+            monkeypatch.setattr("benchmarks.convert.command.ARCHIVES", (record,))
+            monkeypatch.setattr("benchmarks.shared.archives.RECORDS", {name: record})
         folder = tmp_path / "archives"
         assert main(["convert", str(source), "--output", str(folder)]) == 0
         printed = capsys.readouterr().err
         assert f"{record.file}: written to {folder}" in printed
         assert f"export {HOME_VARIABLE}={folder}" in printed
         assert [path.name for path in folder.iterdir()] == [record.file]
+        monkeypatch.setenv(HOME_VARIABLE, str(folder))
         with np.load(folder / record.file, allow_pickle=False) as archive:
             return dict(archive)
 
@@ -89,6 +92,13 @@ def test_matlab_file(convert: Convert, source: Path, name: str) -> None:
     # MATLAB counts rows from 1.
     assert_array_equal(arrays["idxLabs"], variables["idxLabs"] - 1)
     assert arrays["idxLabs"].dtype.kind == "i"
+    data = sets.load("g50c")
+    assert data.X.dtype == np.float64
+    assert_array_equal(data.X, arrays["X"])
+    assert_array_equal(2 * data.y - 1, arrays["y"])
+    assert_array_equal(data.splits, arrays["idxLabs"])
+    assert {data.y.dtype, *(split.dtype for split in data.splits)} == {np.dtype(np.int64)}
+    assert data.is_test is None
 
 
 def test_sparse_matlab_file(convert: Convert, source: Path) -> None:
@@ -100,22 +110,29 @@ def test_sparse_matlab_file(convert: Convert, source: Path) -> None:
     parts = (arrays["X_data"], arrays["X_indices"], arrays["X_indptr"])
     found = sp.csr_array(parts, shape=tuple(arrays["X_shape"]))
     assert abs(found - X.tocsr().astype(np.float32)).max() == 0
+    loaded = sets.load("pcmac").X
+    assert loaded.format == "csr"
+    assert abs(found - loaded).max() == 0
 
 
 def test_files_of_the_ssl_book(convert: Convert, source: Path) -> None:
     rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(1500, 241)), np.tile([0, 1], 750)
-    scipy.io.savemat(source / "SSL,set=3,data.mat", {"X": X, "y": y[:, None]})
+    X, y = rng.normal(size=(1500, 241)), np.tile([-1, 1], 750)
+    scipy.io.savemat(source / "SSL,set=7,data.mat", {"X": X, "y": y[:, None]})
     splits = {n: rng.permutation(1500)[: 12 * n].reshape(12, n) for n in (10, 100)}
     for n, rows in splits.items():
         # The rows without a label are there too, and are not needed.
         variables = {"idxLabs": rows + 1, "idxUnls": np.ones((12, 1500 - n))}
-        scipy.io.savemat(source / f"SSL,set=3,splits,labeled={n}.mat", variables)
-    arrays = convert("ssl_coil2")
+        scipy.io.savemat(source / f"SSL,set=7,splits,labeled={n}.mat", variables)
+    arrays = convert("ssl_g241n")
     assert_array_equal(arrays["X"], X.astype(np.float32))
     assert_array_equal(arrays["y"], y)
     assert_array_equal(arrays["idxLabs10"], splits[10])
     assert_array_equal(arrays["idxLabs100"], splits[100])
+    found = read_set("ssl_g241n").splits
+    assert all(np.array_equal(found[n], splits[n]) for n in splits)
+    # The papers' splits are those of ten, and the book's name is another.
+    assert_array_equal(sets.SETS["g241d"]().splits, splits[10])
 
 
 def idx(array: np.ndarray) -> bytes:
@@ -138,6 +155,13 @@ def test_idx_files(convert: Convert, source: Path, ending: str) -> None:
     assert_array_equal(arrays["X"], images.reshape(50, 784))
     assert_array_equal(arrays["y"], y)
     assert arrays["n_train"] == 30
+    data = sets.load_mnist3vs8()
+    assert data.X.dtype == np.float32
+    assert_array_equal(data.y, np.tile([0, 1], 5))
+    threes = images.reshape(50, 784)[y == 3]
+    expected = threes / np.linalg.norm(threes, axis=1, keepdims=True)
+    np.testing.assert_allclose(data.X[::2], expected, rtol=1e-5)
+    assert_array_equal(data.is_test, np.arange(10) >= 6)
 
 
 def write_libsvm(path: Path, X: np.ndarray, y: np.ndarray) -> None:
@@ -204,6 +228,7 @@ def test_object_images(convert: Convert, source: Path) -> None:
     block = pixels[3, 10, 8:12, 20:24]  # row 2, column 5 of 32
     assert arrays["X"][row, 2 * 32 + 5] * arrays["x_scale"] == pytest.approx(block.mean() / 255)
     assert arrays["X"].shape == (20 * views, 1024)
+    np.testing.assert_allclose(sets.load("coil20").X, arrays["X"] / 4080, rtol=1e-15)
 
 
 def test_face_images(convert: Convert, source: Path) -> None:
@@ -219,6 +244,12 @@ def test_face_images(convert: Convert, source: Path) -> None:
     assert_array_equal(arrays["X"], np.reshape(expected, (sum(counts), 361)))
     assert_array_equal(arrays["y"], np.repeat([1, -1, 1, -1], counts))
     assert_array_equal(arrays["is_test"], np.arange(14) >= 7)
+    data, deviations = sets.load_facemit(), np.std(expected, axis=(1, 2)) / 255
+    assert data.X.dtype == np.float32
+    # Each by itself: mean 0, and the mean deviation of all images.
+    np.testing.assert_allclose(data.X.mean(axis=1), 0, atol=1e-6)
+    np.testing.assert_allclose(data.X.std(axis=1), deviations.mean(), rtol=1e-4)
+    assert_array_equal(data.is_test, np.arange(14) < 7)  # the parts are exchanged
 
 
 def write_permutations(path: Path, sets: list[Any]) -> None:

@@ -103,6 +103,19 @@ def test_methods_without_their_packages_are_left_out(capsys: pytest.CaptureFixtu
     assert capsys.readouterr().err == "absent: left out, as no_such_package is not installed\n"
 
 
+@pytest.mark.parametrize(
+    ("make", "labels_alone"),
+    [
+        (clouds, Contender("A", "m", lambda task: task.y)),
+        (words, text.Contender(lambda X, y: y)),
+    ],
+)
+def test_errors_are_of_unlabelled_rows(make: Any, labels_alone: Any) -> None:
+    problem = problem_of(make)
+    known = problem.hide(3, np.random.default_rng(0))
+    assert problem.measure(labels_alone, known).error == 100
+
+
 def broken(task: Task) -> np.ndarray:
     raise ValueError("no such graph")
 
