@@ -110,11 +110,20 @@ def error_of(model: Any, y: Any, truth: Any) -> float:
 def row(name: str = "graph", assumption: str = SHEETS, **changes: Any) -> Evidence:
     """Made-up evidence."""
     made = Evidence(
-        *(name, LapSVC(), assumption),
-        *(0.1, (0.05, 0.2)),  # error
-        *(0.1, 0.07, 20),  # left out
-        *(0.1, 0.01),  # reproducibility
-        *(0.9, 1.0, "", 0.1),
+        name=name,
+        estimator=LapSVC(),
+        assumption=assumption,
+        error=0.1,
+        error_interval=(0.05, 0.2),
+        left_out_error=0.1,
+        left_out_standard_error=0.07,
+        n_left_out=20,
+        reproducibility=0.1,
+        reproducibility_standard_error=0.01,
+        smallest_share=0.9,
+        fitted=1.0,
+        objection="",
+        seconds=0.1,
     )
     return replace(made, **changes)
 

@@ -402,7 +402,10 @@ def test_other_estimators_are_refused(trial: Any) -> None:
 
 def test_leave_one_out_is_printed_in_words() -> None:
     found = LeaveOneOut(
-        *(np.arange(10), np.repeat([0, 1], 5), np.repeat([1, 0], 5), np.zeros(10)),
+        rows=np.arange(10),
+        labels=np.repeat([0, 1], 5),
+        predicted=np.repeat([1, 0], 5),
+        decision_values=np.zeros(10),
         left_out=np.arange(10) > 0,
         error=7 / 9,
         standard_error=0.1386,

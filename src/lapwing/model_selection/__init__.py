@@ -15,15 +15,17 @@ from lapwing._host.modules import publish as _publish
 from lapwing.model_selection.candidates import Candidate, default_candidates
 from lapwing.model_selection.comparison import Comparison, compare
 from lapwing.model_selection.evidence import Evidence, RegressionEvidence
-from lapwing.model_selection.next_rows import rows_to_label
-from lapwing.model_selection.probabilities import SureRows, calibrate, sure_rows
-from lapwing.model_selection.scorers import HeldOut, labeled_cross_val_predict, labeled_scorer
-from lapwing.model_selection.splitters import (
+from lapwing.model_selection.holding_out import (
+    HeldOut,
     LabeledKFold,
     LabeledShuffleSplit,
     LabeledStratifiedKFold,
     LeaveOneLabelOut,
+    labeled_cross_val_predict,
+    labeled_scorer,
 )
+from lapwing.model_selection.next_rows import rows_to_label
+from lapwing.model_selection.probabilities import SureRows, calibrate, sure_rows
 from lapwing.model_selection.trials import (
     LeaveOneOut,
     Reproducibility,

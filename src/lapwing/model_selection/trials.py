@@ -242,10 +242,12 @@ def leave_one_out(
     y : array-like of shape (n_samples,)
         Labels, with the marker `unlabeled` for unlabelled rows.
     sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the labels.
 
     Returns
     -------
     LeaveOneOut
+        The predictions of all labels and their error; prints as a summary.
 
     Raises
     ------
@@ -483,6 +485,7 @@ def reproducibility(
     Returns
     -------
     Reproducibility
+        Fractions of the rows that change, in total, of each draw, class and row.
 
     Raises
     ------
