@@ -37,6 +37,7 @@ from lapwing._label.serving import LabelServer
 from lapwing._label.session import Session
 from lapwing._label.words import RequestError, check_class_name
 from lapwing._parameters import is_count
+from lapwing._report.charts import read_embedding
 from lapwing._report.page import Report, collect
 from lapwing._report.record import FitRecord
 from lapwing._report.words import words_of
@@ -156,7 +157,7 @@ def label(
     points = check_array(given, accept_sparse="csr", dtype=(np.float64, np.float32))
     table, values = _table_of(X, points, y, ids, classes)
     if embedding is not None:
-        table = replace(table, layout=_read_embedding(embedding, points.shape[0]))
+        table = replace(table, layout=read_embedding(embedding, points.shape[0]))
     if texts is None and not hasattr(X, "iloc") and not hasattr(X, "toarray"):
         raw = np.asarray(X)
         texts = raw.tolist() if raw.ndim == 1 and raw.dtype.kind in "OUT" else None
@@ -176,7 +177,7 @@ def label(
         random_labels=random_labels,
     )
     place = _journal_path(journal, material)
-    fit = partial(_fit_pipeline, pipeline, X, points)
+    fit = partial(_fit_estimator, pipeline[-1], steps, X, points)
     server = _open_page(material, place, fit, lambda r, path: save_model(r.pipeline, path), port)
     if browser:
         webbrowser.open(server.url)
@@ -213,16 +214,6 @@ def _table_of(
     return replace(table, keys=Keys("index", "label")), values
 
 
-def _read_embedding(embedding: ArrayLike, n: int) -> NDArray[np.float64]:
-    plane = np.asarray(embedding, dtype=np.float64)
-    if plane.shape != (n, 2) or not np.isfinite(plane).all():
-        raise ValueError(
-            f"embedding must be two columns of finite numbers for the {n} rows, not of shape "
-            f"{plane.shape}."
-        )
-    return plane
-
-
 def _array_pictures(images: Any, n: int) -> Callable[[int], bytes | None]:
     if len(images) != n:
         raise ValueError(f"images has {len(images)} pictures, and there are {n} rows.")
@@ -243,13 +234,13 @@ def _journal_path(journal: str | os.PathLike[str] | None, material: Material) ->
     return Path(f"lapwing-{digest[:12]}.labels.jsonl")
 
 
-def _fit_pipeline(pipeline: Pipeline, X: Any, points: Any, session: Session) -> FitRecord:
-    """Fit a pipeline to the current labels; `points` is the input of its estimator."""
+def _fit_estimator(
+    estimator: Any, steps: Pipeline, X: Any, points: Any, session: Session
+) -> FitRecord:
+    """Fit an estimator to the current labels; `points` is X after the fitted steps."""
     table = labeled(session)
-    steps, estimator = clone(pipeline[:-1]), clone(pipeline[-1])
-    steps = steps.fit(X) if len(steps) else steps
-    estimator.set_params(unlabeled=table.unlabeled).fit(points, table.y)
-    fitted = Pipeline([*steps.steps, ("estimator", estimator)])
+    own = clone(estimator).set_params(unlabeled=table.unlabeled).fit(points, table.y)
+    fitted = Pipeline([*steps.steps, ("estimator", own)])
     record = fit_record(fitted, X, table.y, ids=table.ids.tolist())
     return replace(record, table=replace(record.table, layout=table.layout))
 

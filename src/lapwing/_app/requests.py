@@ -45,7 +45,7 @@ class AnswersRequest(TableRequest):
     ----------
     probabilities : bool
         Also write the probability of each class, not only that of the answer.
-    with_columns : bool
+    whole : bool
         Also write the columns of the table, unchanged, after the answers.
     predictions : Path or None
         File for the answers, .csv, .xlsx, .parquet or .npz: id, label, probability, sure, scores,
@@ -53,21 +53,16 @@ class AnswersRequest(TableRequest):
     """
 
     probabilities: bool = option(False, panel=WRITE)
-    with_columns: bool = option(False, panel=WRITE)
+    whole: bool = option(False, panel=WRITE, flags="--with-columns")
     predictions: Path | None = option(None, writes=PREDICTION_FORMATS, panel=WRITE)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.with_columns and self.predictions and self.predictions.suffix.lower() == ".npz":
+        if self.whole and self.predictions and self.predictions.suffix.lower() == ".npz":
             raise ValueError(
                 f"--with-columns: {self.predictions} would hold arrays, which have no place for "
                 "the columns of a table. Write a .csv, .xlsx or .parquet file."
             )
-
-    @property
-    def whole(self) -> bool:
-        """Whether to keep all columns of the table, for the answers."""
-        return self.with_columns
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -61,6 +61,17 @@ def choose_rows(
     return np.sort(np.concatenate([listed, known, free]))
 
 
+def read_embedding(embedding: ArrayLike, n: int) -> NDArray[np.float64]:
+    """Read the coordinates of n rows on a map of the user."""
+    plane = np.asarray(embedding, dtype=np.float64)
+    if plane.shape != (n, 2) or not np.isfinite(plane).all():
+        raise ValueError(
+            f"embedding must be two columns of finite numbers for the {n} rows, not of shape "
+            f"{plane.shape}; fill in missing ones."
+        )
+    return plane
+
+
 def place(
     X: Any,
     drawn: NDArray[np.intp],
@@ -77,13 +88,7 @@ def place(
         ]
         axes = ["the feature", ""] if X.shape[1] == 1 else axes
     else:
-        plane = np.asarray(embedding, dtype=np.float64)
-        if plane.shape != (X.shape[0], 2) or not np.isfinite(plane).all():
-            raise ValueError(
-                f"embedding must be two columns of finite numbers for the {X.shape[0]} rows, not "
-                f"of shape {plane.shape}; fill in missing ones."
-            )
-        points, method = plane[drawn], "your columns"
+        points, method = read_embedding(embedding, X.shape[0])[drawn], "your columns"
         axes = [clean(name) for name in names or ("first", "second")]
     low, high = points.min(axis=0), points.max(axis=0)
     if len(points) >= _OUTLIERS_FROM:
