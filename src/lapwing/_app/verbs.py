@@ -39,7 +39,7 @@ from lapwing._app.options import PANELS, LabeledRequest, Request, flag_of, help_
 from lapwing._host.files import atomic_write
 from lapwing._host.modules import require
 from lapwing._host.terminal import StatusLine
-from lapwing._report.page import render
+from lapwing._report.page import Report
 from lapwing._tables.tables import Table
 from lapwing._version import __version__
 
@@ -347,9 +347,7 @@ def report(request: requests.ReportRequest) -> None:
             f"{request.model} contains no report of this version of lapwing. Fit the model again "
             "with lapwing fit --model."
         )
-    page = render(figures)
-    with atomic_write(target) as temporary:
-        temporary.write_text(page, encoding="utf-8", newline="\n")
+    Report(figures).save(target)
     if not request.quiet:
         say(f"Report: {target}")
 
