@@ -115,6 +115,14 @@ def test_units_of_float32_points_have_no_effect(name, exponent):
     np.testing.assert_allclose(found, expected, rtol=1e-5)
 
 
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
+def test_cosine_does_not_depend_on_the_size_of_points(container):
+    X = gaussian_points(6)
+    scaled = container(np.ldexp(X, np.array([-600, 0, 600, 1000, -1000, 3])[:, None]))
+    found = make_kernel("cosine", scaled).gram(scaled)
+    np.testing.assert_allclose(found, pairwise.cosine_similarity(X), rtol=1e-12)
+
+
 def test_rbf_of_new_points():
     """0 where the square of a distance overflows, and at most 1 for points of the fit."""
     X = 100 * gaussian_points(20, dtype=np.float32)

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from lapwing import linalg
 from lapwing.linalg import (
     column_dot,
+    extreme_eigenvalues,
     medians,
     normal_matrix,
     pivoted_cholesky,
@@ -59,6 +60,16 @@ def test_pivoted_cholesky_has_as_many_columns_as_the_rank(rank):
     np.testing.assert_allclose(F @ F.T, K, atol=1e-12)
     np.testing.assert_array_equal(lower, F[pivots])
     np.testing.assert_array_equal(np.triu(lower, 1), 0)
+
+
+def test_extreme_eigenvalues_of_large_matrices():
+    few = np.eye(600)
+    few[5, 5] = -0.5  # two steps span the range
+    assert extreme_eigenvalues(few) == pytest.approx((-0.5, 1))
+    # At most the least entry of the diagonal, which a few steps do not reach.
+    least, largest = extreme_eigenvalues(np.diag(np.linspace(-1e-3, 1, 600)))
+    assert least == -1e-3
+    assert largest == pytest.approx(1, rel=0.05)
 
 
 @pytest.mark.parametrize("shape", [(6, 2), (6,)])

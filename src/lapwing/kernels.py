@@ -113,9 +113,8 @@ def _rbf(a: _Operand, b: _Operand, kernel: Kernel) -> Array:
     block += a.norms[:, None]
     block += b.norms
     np.maximum(block, 0, out=block)
-    # If the square of a point overflows, its distance would be inf - inf.
+    # If the square of a new point overflows, its distances would be inf - inf.
     block[np.isinf(a.norms)] = np.inf
-    block[:, np.isinf(b.norms)] = np.inf
     block *= -kernel.gamma_in_units
     return np.exp(block, out=block)
 

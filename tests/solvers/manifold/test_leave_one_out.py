@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 
 from lapwing.losses import EpsilonInsensitive, Hinge, Kind, Loss, Squared, SquaredHinge
+from lapwing.objectives.manifold import Objective
 from lapwing.solvers.manifold import leave_one_out
 from lapwing.solvers.manifold.deformed import DeformedKernel
 from lapwing.solvers.manifold.dual import dual, solve_reduced
 from lapwing.solvers.manifold.leave_one_out import left_out_values, one_step_values
 from lapwing.solvers.manifold.settings import ManifoldSettings
+from lapwing.spaces.full import FullKernelSpace
 from tests.helpers.outside import Logistic, RoundedHinge
 from tests.helpers.problems import GRAPHS, make_case
 
@@ -184,5 +186,6 @@ def test_a_matrix_without_an_inverse_gives_no_values():
     reduced, kernel, _ = solved(objective)
     scores = np.zeros(objective.targets.shape)
     assert np.isnan(one_step_values(reduced, -1e3 * np.eye(len(kernel)), scores)).all()
-    single = leave_one_out._inverse_diagonal(np.ones((1, 1)), np.ones(1), bias=True)
-    assert np.isnan(single).all()
+    one, label = np.ones((1, 1)), np.zeros(1, dtype=int)
+    single = Objective(FullKernelSpace(one), Squared(), label, one, one[0], 1.0, fit_intercept=True)
+    assert np.isnan(one_step_values(single, one, 0 * one)).all()

@@ -288,15 +288,10 @@ def local_minimum(
     """Find a local minimum of the objective itself, without smoothing, by descent from a start."""
     if not objective.unlabeled_loss.kind.differentiable:
         return concave_convex(objective, start, settings, ramp=0.0)
-    multipliers = _first_multipliers(objective, start)
-    return minimize(objective, start, settings, multipliers=multipliers)
-
-
-def _first_multipliers(objective: LowDensityObjective, start: Function) -> Array:
-    """Estimate multipliers near a start by the slopes of the losses at the last smoothing."""
+    # Near a start the slopes of the losses at the last smoothing are estimates of the multipliers.
     rounded = smooth(objective.loss, schedules.last_smoothing(objective) * objective.labeled_norms)
-    scores = objective.labeled_values(start)
-    return np.asarray(2 * objective.weights * rounded.derivative(objective.targets, scores))
+    slopes = rounded.derivative(objective.targets, objective.labeled_values(start))
+    return minimize(objective, start, settings, multipliers=2 * objective.weights * slopes)
 
 
 # SciPy's recursions are many calls on vectors; large products have threads of their own.

@@ -110,7 +110,9 @@ def one_step_values(reduced: Objective, kernel: Array, scores: Array) -> Array:
         E = np.flatnonzero(d)
         if not len(E):
             continue
-        diagonal = _inverse_diagonal(T[np.ix_(E, E)], d[E], bias=reduced.fit_intercept)
+        found = _inverse(T[np.ix_(E, E)], d[E], bias=reduced.fit_intercept)
+        diagonal = np.full(len(E), np.nan) if found is None else np.diag(found[0])
+        diagonal = np.where(diagonal > 0, diagonal, np.nan)
         at = np.ix_(E, columns)
         values[at] = scores[at] - slopes[at] / d[E][:, None] + slopes[at] / diagonal[:, None]
     return values
@@ -171,13 +173,6 @@ def _inverse(T: Array, weights: Array, *, bias: bool) -> tuple[Array, Array] | N
     sums = B.sum(axis=0)
     shares = sums / sums.sum()
     return B - np.outer(sums, shares), shares
-
-
-def _inverse_diagonal(T: Array, d: Array, *, bias: bool) -> Array:
-    """Return the diagonal of the inverse; NaN if the matrix is singular or an entry is not > 0."""
-    found = _inverse(T, d, bias=bias)
-    diagonal = np.full(len(d), np.nan) if found is None else np.diag(found[0])
-    return np.where(diagonal > 0, diagonal, np.nan)
 
 
 # Comparisons with other values: 60 and 200 labels, two columns and the squared hinge.
