@@ -29,6 +29,7 @@ from lapwing import (
     LapRLSRegressor,
     LapSVC,
     LapSVR,
+    Linear,
     exceptions,
 )
 from lapwing._features import refuse_gaps
@@ -220,6 +221,7 @@ FITS: list[tuple[Any, dict[str, Any], str]] = [
     (LapSVR(), {"y": np.where(ROW == 7, np.inf, T)}, "y contains infinity, first at row 7"),
     (LapSVC(graph=KNNGraph(5)), THREE_POINTS, r"n_neighbors=5 must be smaller .*n=3"),
     (LINEAR, {"X": np.float32(X * 1e25)}, r"products overflow float32\. Scale the features"),
+    (S3VC(space=Linear()), {"X": np.float32(X * 1e25)}, "products overflow float32"),
     (LINEAR, {"X": np.float32(X * 1e-20)}, r"products underflow float32\. Scale the features"),
     (
         LapSVC(unlabeled=-1),

@@ -130,10 +130,10 @@ class Progress:
         yield tick
         context.call_on_fit_task_end(estimator=self._estimator, **self._data)
 
-    def finish(self, attributes: Attributes) -> None:
+    def finish(self) -> None:
         """Tell callbacks that the fit is finished."""
         self._context.call_on_fit_task_end(
-            estimator=self._estimator, reconstruction_attributes=attributes, **self._data
+            estimator=self._estimator, reconstruction_attributes=lambda: {}, **self._data
         )
 
 

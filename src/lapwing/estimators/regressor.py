@@ -86,7 +86,7 @@ class SemiSupervisedRegressor(SeveralTargets, SemiSupervisedEstimator[P, S]):
             one._keep(of_one, solution, points)
             one._finish(points, of_one.prepared, solution)
         self.estimators_ = fitted
-        progress.finish(lambda: {})
+        progress.finish()
         return self
 
     def _read_targets(self, y: ArrayLike) -> Targets:

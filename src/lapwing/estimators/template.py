@@ -221,7 +221,7 @@ class SemiSupervisedEstimator(CallbackSupportMixin, Parametrized, Generic[P, S])
                 solution = refits.solve(prepared)
         self._keep(refits, solution, points)
         self._finish(points, prepared, solution)
-        progress.finish(lambda: {})
+        progress.finish()
         return self
 
     def _kept_refits(self, prepared: P) -> Refits[P, S] | None:

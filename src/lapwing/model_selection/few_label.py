@@ -97,7 +97,7 @@ class FewLabelEstimator(Chooser, CallbackSupportMixin, BaseEstimator):
             weights = {} if sample_weight is None else {_weights_of(best): sample_weight}
             with stages.stage(f"fit {evidence.chosen.name}"):
                 self.best_estimator_ = best.fit(X, y, **weights)
-        progress.finish(lambda: {})
+        progress.finish()
         self.evidence_ = evidence
         self.error_ = evidence.error
         self.error_interval_ = evidence.error_interval

@@ -358,6 +358,7 @@ _REPORT_FORMAT = 2  # first format whose reports have the present keys
 HEADER, REPORT, _SCHEMA = "lapwing.json", "report.json", "schema.json"
 _TEXTS = (HEADER, REPORT, _SCHEMA)
 _ZIP_START = b"PK\x03\x04"
+_WIDTH = 160  # of a quoted error or name
 _JSON_GROWTH = 20  # maximum ratio of the bytes of Python objects to those of JSON
 
 
@@ -469,9 +470,9 @@ def _check_memory(n_bytes: int, name: str) -> None:
         raise ModelFileError(str(error)) from None
 
 
-def one_line(error: BaseException | str, width: int = 160) -> str:
+def one_line(error: BaseException | str) -> str:
     """Format an error, or a name from a file, as one short line."""
     text = " ".join(str(error).split()).rstrip(".")
-    if len(text) > width:
-        text = f"{text[: width - 1]}…"
+    if len(text) > _WIDTH:
+        text = f"{text[: _WIDTH - 1]}…"
     return text or type(error).__name__
