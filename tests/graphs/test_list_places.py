@@ -60,31 +60,12 @@ def test_a_seed_gives_the_same_lists() -> None:
     assert (first != other).any()
 
 
-@pytest.fixture(scope="module")
-def search() -> _CodeSearch:
-    return _CodeSearch(RowPoints(ArrayRows(sheet(3000)), "euclidean"), 5, 0.95, 0, 1)
-
-
-@pytest.fixture(scope="module")
-def lists(search: _CodeSearch) -> Any:
-    return search.fill()
-
-
-def test_candidates_of_all_lists_are_the_nearest_codes(search: _CodeSearch, lists: Any) -> None:
-    asked = search.scaled(search.points.source.values)
-    n_lists = lists.index.nlist
-    codes = lists.index.sa_decode(lists.index.sa_encode(asked))
-    expected = np.argsort(nearest_of_all(asked[::7], codes), axis=1)[:, :10]
-    found = lists.candidates(asked[::7], n_lists, 10, 1)
-    assert (found == expected).mean() > 0.99  # codes tie
-    assert (lists.candidates(asked, 1, 1, 1)[:, 0] == np.arange(3000)).mean() > 0.99
-
-
-def test_neither_threads_nor_pickling_change_candidates(
-    search: _CodeSearch, lists: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_neither_threads_nor_pickling_change_candidates(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(row_search, "_QUERY_BYTES", 4 * 12 * 100)
-    asked, again = search.scaled(search.points.source.values), pickle.loads(pickle.dumps(lists))
+    points = RowPoints(ArrayRows(sheet(3000)), "euclidean")
+    search = _CodeSearch(points, 5, 0.95, 0, 1)
+    lists, asked = search.fill(), search.scaled(points.source.values)
+    again = pickle.loads(pickle.dumps(lists))
     expected = lists.candidates(asked, 4, 8, 1)
     for found in (lists.candidates(asked, 4, 8, 2), again.candidates(asked, 4, 8, 1)):
         np.testing.assert_array_equal(found, expected)
