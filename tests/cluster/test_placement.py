@@ -14,7 +14,7 @@ from lapwing.dask._data import read_points
 from lapwing.dask._halos import affinity_of_edges
 from lapwing.dask._laplacian import ClusterLaplacian, _ClusterOperator, whole_matrix
 from lapwing.dask._neighbors import _Index, knn_edges
-from lapwing.dask._placement import ListCenters, _crossing, _layout, _Trained, near_neighbors
+from lapwing.dask._placement import ListCenters, _layout, _Trained, near_neighbors
 from lapwing.dask._session import ClusterSession
 from lapwing.exceptions import LowRecallWarning
 from lapwing.graphs import KNNGraph, ann
@@ -116,11 +116,6 @@ def test_a_large_list_is_split() -> None:
     assert layout.parts[1] > 1
     assert layout.parts[[0, 2]].tolist() == [1, 1]
     assert set(layout.owner[layout.first[1] :][: layout.parts[1]]) == {0, 1}
-
-
-def test_the_weight_that_a_cut_crosses() -> None:
-    between = sp.csr_array(np.array([[0, 2, 1], [2, 0, 4], [1, 4, 0.0]]))
-    np.testing.assert_allclose(_crossing(between), [3, 5, 0])
 
 
 def test_each_worker_groups_the_centres_once(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -183,23 +183,22 @@ def test_a_metric_may_be_a_function(form: Any) -> None:
     assert_allclose(W.toarray(), KNNGraph(4, metric="cityblock").affinity(X).toarray(), rtol=1e-9)
 
 
+@needs_faiss
 def test_auto_takes_faiss_for_many_dense_points(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(neighbors, "_SKLEARN_POINTS", 100)
-    used = []
-    monkeypatch.setattr(neighbors, "load_faiss", lambda purpose: used.append(purpose))
-    monkeypatch.setattr(neighbors, "faiss_exact", lambda *args: "faiss")
-    monkeypatch.setattr(neighbors, "sklearn_neighbors", lambda *args: "sklearn")
-    monkeypatch.setattr(neighbors, "find_spec", lambda name: object())
     large = gaussian_points(101, 16)
-    assert KNNGraph().neighbors(large) == "faiss"
-    assert KNNGraph(metric="cosine").neighbors(large) == "faiss"
-    assert KNNGraph().neighbors(large[1:]) == "sklearn"  # few points
-    assert KNNGraph().neighbors(large[:, 1:]) == "sklearn"  # few features
-    assert KNNGraph().neighbors(sp.csr_array(large)) == "sklearn"
-    assert KNNGraph(metric="manhattan").neighbors(large) == "sklearn"
-    assert KNNGraph(backend="sklearn").neighbors(large) == "sklearn"
+    for options, X, backend in (
+        ({}, large, "faiss"),
+        ({"metric": "cosine"}, large, "faiss"),
+        ({"metric": "manhattan"}, large, "sklearn"),
+        ({"backend": "sklearn"}, large, "sklearn"),
+        ({}, large[1:], "sklearn"),
+        ({}, large[:, 1:], "sklearn"),
+        ({}, sp.csr_array(large), "sklearn"),
+    ):
+        assert KNNGraph(**options).neighbors(X).backend == backend
     monkeypatch.setattr(neighbors, "find_spec", lambda name: None)
-    assert KNNGraph().neighbors(large) == "sklearn"
+    assert KNNGraph().neighbors(large).backend == "sklearn"
 
 
 # --- principal components before the search ------------------------------------------------------

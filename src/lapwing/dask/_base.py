@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from copy import copy
 from dataclasses import KW_ONLY
 from functools import partial
-from itertools import pairwise
+from itertools import compress, pairwise
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -164,13 +164,8 @@ class DaskEstimator(BaseEstimator):
         with ClusterSession.of(self.client) as session:
             chunks = chunks_of(X, "X")
             sizes = heights(session, X, chunks)
-            pieces = zip(chunks, sizes, _pieces(session, y, sizes), strict=True)
             # One task graph, instead of futures of chunks that would be kept after prediction.
-            tasks = [
-                task(model, chunk, rows, labels)
-                for chunk, size, (rows, labels) in pieces
-                if (size if rows is None else len(rows))
-            ]
+            tasks = [task(model, *piece) for piece in _pieces(session, chunks, y, sizes)]
             _check_labeled(len(tasks), 1)
             return np.array(session.gather(session.compute(tasks)))
 
@@ -401,40 +396,34 @@ def _check_labeled(n: int, least: int) -> None:
 
 
 def _pieces(
-    session: ClusterSession, y: Any, sizes: list[int]
-) -> Iterator[tuple[Array | None, Any]]:
-    """Yield the rows of each chunk with given labels (None for all rows), and these labels."""
+    session: ClusterSession, chunks: list[Any], y: Any, sizes: list[int]
+) -> Iterator[tuple[Any, Any]]:
+    """Yield the rows of each chunk that have an entry in y, and these entries."""
     ends = np.cumsum([0, *sizes])
     if (table := read_label_table(y, int(ends[-1]))) is None:
-        yield from ((None, labels) for labels in by_chunks(session, y, "y", sizes))
+        columns = by_chunks(session, y, "y", sizes)
+        yield from compress(zip(chunks, columns, strict=True), sizes)
         return
-    for start, stop in pairwise(ends):
+    for chunk, (start, stop) in zip(chunks, pairwise(ends), strict=True):
         some = slice(*np.searchsorted(table.rows, [start, stop]))
-        yield table.rows[some] - start, table.column[some]
+        if some.start < some.stop:
+            yield delayed(_safe_indexing)(chunk, table.rows[some] - start), table.column[some]
 
 
-def _count_right(model: Any, chunk: Any, rows: Array | None, labels: Array) -> tuple[int, int]:
+def _count_right(model: Any, chunk: Any, labels: Array) -> tuple[int, int]:
     """Count the labelled rows and the correct predictions."""
     labels, labeled = read_known(labels, model.unlabeled, model.classes_)
     if not labeled.any():
         return 0, 0
-    answers = model.predict(_labeled_points(chunk, rows, labeled))
+    answers = model.predict(only_labeled(labeled, chunk, None)[0])
     return len(labels), int(accuracy_score(labels, answers, normalize=False))
 
 
-def _moments(
-    model: Any, chunk: Any, rows: Array | None, labels: Array
-) -> tuple[int, float, float, float]:
+def _moments(model: Any, chunk: Any, labels: Array) -> tuple[int, float, float, float]:
     """Return the number of targets, their mean, squares around it, and squared errors."""
     y = as_targets(labels)
     labeled = ~missing_mask(y)
     if not labeled.any():
         return 0, 0.0, 0.0, 0.0
-    y, values = y[labeled], model.predict(_labeled_points(chunk, rows, labeled))
+    y, values = y[labeled], model.predict(only_labeled(labeled, chunk, None)[0])
     return len(y), y.mean(), ((y - y.mean()) ** 2).sum(), ((y - values) ** 2).sum()
-
-
-def _labeled_points(chunk: Any, rows: Array | None, labeled: Array) -> Any:
-    """Return the rows of a chunk that have a label."""
-    points, _ = only_labeled(labeled, chunk if rows is None else _safe_indexing(chunk, rows), None)
-    return points
