@@ -414,6 +414,8 @@ def test_intervals_are_wilsons() -> None:
     for bound in (display.lower, display.upper):
         distance = np.abs(display.prob_true - bound)
         np.testing.assert_allclose(distance, z * np.sqrt(bound * (1 - bound) / display.counts))
+    assert (display.lower < display.prob_true).all()
+    assert (display.prob_true < display.upper).all()
     drawn = [segment[:, 1].tolist() for segment in display.intervals_.get_segments()]
     np.testing.assert_array_equal(drawn, np.column_stack([display.lower, display.upper]))
 

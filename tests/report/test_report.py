@@ -737,6 +737,53 @@ def test_every_point_has_a_tooltip(of_moons: ReportData, pages: dict[str, str]) 
     assert drawn.count('<path class="ring"') == data.truth["n_errors"] > 0
 
 
+def test_signs_of_the_maps(of_moons: ReportData, pages: dict[str, str]) -> None:
+    """Of the twin, pale ones without a tooltip where it agrees."""
+    found = of_moons.map
+    columns = (found[name] for name in ("labeled", "opacity", "color", "twin"))
+    rows = list(zip(*columns, strict=True))
+    full = [("star" if known else f"p{opacity}", str(code)) for known, opacity, code, _ in rows]
+    differing = [("p2", str(twin)) for _, _, code, twin in rows if twin != code]
+    for ident, expected in (("map", full), ("twin-map", differing)):
+        drawn = pages["classes"].partition(f'aria-labelledby="{ident}-t')[2].partition("</svg>")[0]
+        assert re.findall(r'<g class="pt (\w+) k(\d)"', drawn) == sorted(expected)
+        pale = re.findall(r'<path class="(?:p1|star) k\d" d="(.*?)"', drawn)
+        assert "".join(pale).count("M") == 120 - len(expected)
+        assert re.findall(r'<text class="name" .*?>(.*?)<', drawn) == found["classes"]
+
+
+def test_class_names_do_not_overlap_on_the_map() -> None:
+    rng, codes = np.random.default_rng(0), np.arange(300) % 10
+    places = {"height": 320, "classes": [f"class {k}" for k in range(10)]}
+    places |= dict(zip("xy", rng.integers(0, [[7200], [3200]], (2, 300)).tolist(), strict=True))
+    written = charts.class_names(places, codes)
+    assert len(written) == 10
+    assert all(
+        abs(x - u) > 2 * 60 or abs(y - v) > 32
+        for k, (x, y, _) in enumerate(written)
+        for u, v, _ in written[:k]
+    )
+    crowded = places | {"x": [3600] * 300, "y": [1600] * 300}
+    assert [name for _, _, name in charts.class_names(crowded, codes)] == ["class 0"]
+
+
+def test_plots_scale_values_to_their_axes() -> None:
+    axes, series = charts.plot_histogram({"low": 0, "high": 4, "series": [[1, 3], [0, 2]]}, "", "")
+    assert series == [[0.25, 0.75], [0.0, 1.0]]
+    assert (axes.bars(series[1]), axes.outline([1.0, 0.0])) == (
+        "M310.5 198V18H541.5V198z", "M78 198V18H310V198H542V198",
+    )  # fmt: skip
+    assert (axes.diagonal(), axes.stroke(2, 0, 0.5)) == ("M78 198L542 18", "M310 198V108")
+    axes, points = charts.plot_history([100.0, None, 0.0, 1e-3], "g", 6)
+    assert (points, axes.line(points)) == ([(0.0, 2.0), (6.0, -3.0)], "M78 18L542 198")
+    flat, _ = charts.plot_history([1.0, 1.0], "g", 1)
+    assert (flat.up.low, flat.up.high) == (0, 1)
+    truth = {"true": [1.0, 2.0], "predicted": [0.5, 2.0], "intervals": [[0, 1], [1, 4]]}
+    assert charts.plot_truth(truth).up[:2] == charts.plot_truth(truth).across[:2] == (0, 4)
+    groups = [{"low": 0.27, "probability": 0.6}, {"low": 0.5, "probability": 0.21}]
+    assert charts.plot_calibration(groups).up[:2] == (0.2, 1.0)
+
+
 def test_figures_do_not_grow_with_the_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(page_module, "_DRAWN", 100)
     few, many = (collect(moons(n, twin=False)[0]) for n in (200, 800))
