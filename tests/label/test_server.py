@@ -351,7 +351,9 @@ def test_many_and_incomplete_requests_do_not_block_others(
 
     with ThreadPoolExecutor(16) as pool:
         assert [*pool.map(ask, range(60, 200))] == 35 * [200, 400, 404, 200]
-    assert browser.get("api/state")["version"] == 35
+    state = browser.get("api/state")
+    assert (state["version"], state["n_labeled"]) == (35, len({k % 60 for k in range(60, 200, 4)}))
+    assert [step["batch"] for step in state["history"]] == list(range(1, 36))
     silent[0].settimeout(5)
     assert silent[0].recv(1) == b"", "the oldest was closed"
     for connection in silent:
@@ -402,6 +404,7 @@ class Stream:
     def next(self) -> dict[str, Any]:
         line = self._answer.readline()
         while not line.startswith(b"data: "):
+            assert line[:1] not in (b"", b":"), "the end, or no event for as long as a heartbeat"
             line = self._answer.readline()
         found: dict[str, Any] = json.loads(line[6:])
         return found
@@ -417,15 +420,24 @@ class Stream:
 
 
 def test_all_streams_get_the_events(browser: Browser, server: LabelServer) -> None:
-    one, other = Stream(browser), Stream(browser)
+    one, other, heard = Stream(browser), Stream(browser), list[Any]()
     browser.post("api/batch", {"rows": [TRUTH.index("u")], "label": "u"})
     browser.post("api/batch", {"rows": [TRUTH.index("v")], "label": "v"})
     states = []
     for stream in (one, other):
+        for version in (1, 2):
+            stream.until("labels", version)
         stream.until("model", 2)
         stream.until("advice", 2)
         states.append(browser.get("api/state"))
         stream.close()
+    end = server.session.listen(heard.append)
+    server.session.undo(2)
+    assert heard[0] == (3, "labels")
+    for _ in range(2):
+        end()
+    server.session.undo(1)
+    assert (4, "labels") not in heard
     assert states[0] == states[1]
     assert states[0]["model"]["version"] == 2
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import threading
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -491,40 +489,3 @@ def test_no_estimate_if_all_rows_are_labelled() -> None:
         assert found.rest()
         state = found.state()
         assert (state["evidence"], state["suggestions"], state["warnings"]) == (None, [], [])
-
-
-def test_listeners_are_notified_of_labels_model_and_advice() -> None:
-    with session(X) as found:
-        heard: list[Event] = []
-        end = found.listen(heard.append)
-        one_of_each(found)
-        assert found.rest()
-        assert [event.version for event in heard if event.part == "labels"] == [1, 2, 3]
-        for part in ("model", "advice"):
-            assert (3, part) in heard
-        end()
-        end()
-        n = len(heard)
-        found.undo()
-        assert len(heard) == n
-
-
-def test_threads_can_label_concurrently() -> None:
-    """Each batch gets a unique number and version, and none is lost."""
-    with session(X) as found:
-        receipts: list[Any] = []
-
-        def work(start: int) -> None:
-            for row in range(start, 60, 6):
-                receipts.append(found.give([row], TRUTH[row]))
-
-        threads = [threading.Thread(target=work, args=(start,)) for start in range(6)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert found.wait()
-        assert sorted(receipt.version for receipt in receipts) == list(range(1, 61))
-        assert sorted(receipt.batch for receipt in receipts) == list(range(1, 61))
-        assert found.labels().tolist() == TRUTH
-        assert json.dumps(found.state(), allow_nan=False)

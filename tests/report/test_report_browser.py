@@ -194,8 +194,8 @@ def test_tooltips_of_hovered_points(open_page: Any, width: int) -> None:
     assert box["y"] + box["height"] <= picture["y"] + picture["height"]
 
 
-def test_tooltips_of_focused_points(open_page: Any) -> None:
-    page = open_page("classes").page
+def test_tooltips_of_focused_and_tapped_points(open_page: Any) -> None:
+    page = open_page("classes", 400).page
     stops = page.locator("#map .pt[tabindex='0']")
     assert stops.count() == 10
     first = stops.first
@@ -205,14 +205,10 @@ def test_tooltips_of_focused_points(open_page: Any) -> None:
     mark = first.locator("path").first
     assert mark.evaluate("e => getComputedStyle(e).strokeWidth") == "4px"
     assert page.get_by_role("img", name=first.get_attribute("aria-label")).count() == 1
-
-
-def test_tooltip_of_a_tapped_point(open_page: Any) -> None:
-    page = open_page("classes", 400).page
-    point = page.locator("#map .pt[tabindex='-1']").nth(40)
-    point.locator("path").first.click(force=True)
+    tapped = page.locator("#map .pt[tabindex='-1']").nth(40)
+    tapped.locator("path").first.click(force=True)
     page.mouse.move(0, 0)
-    point.locator("text.tip").wait_for(state="visible")
+    tapped.locator("text.tip").wait_for(state="visible")
 
 
 def test_the_first_screen_has_the_answer_the_map_and_the_next_step(open_page: Any) -> None:
