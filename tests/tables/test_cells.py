@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import calendar
+
 import pytest
 
 from lapwing._tables.cells import (
@@ -93,6 +95,13 @@ NO_DATES += ["3.4.2020 13:00 pm", "Foo 3, 2020", "", "x"]
 def test_reads_dates(order: str) -> None:
     moments = {text: read_moment(text, order) for text in DATES[order]}
     assert {text: moment and moment.isoformat() for text, moment in moments.items()} == DATES[order]
+
+
+def test_reads_names_of_months() -> None:
+    german = "Januar Februar März April Mai Juni Juli August September Oktober November Dezember"
+    for names in (german.split(), calendar.month_name[1:]):
+        moments = [read_moment(f"3. {name} 2020", "dmy") for name in names]
+        assert [moment and moment.month for moment in moments] == list(range(1, 13))
 
 
 def test_reads_no_dates_in_other_texts() -> None:

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from lapwing._tables.cells import as_text, cells_of_texts
 from lapwing._tables.columns import RawTable, TextColumn, join_tables, typed_columns
 from lapwing._tables.encoders import NumberReading
-from lapwing._tables.roles import ColumnRoles
+from lapwing._tables.roles import ColumnRoles, ReadOptions
 from lapwing._tables.tables import Fitted, read_points
 from tests.helpers.reading import fitted, read, write
 
@@ -65,3 +65,19 @@ def test_new_rows_without_the_column_of_the_ids(tmp_path: Path) -> None:
     for paths in (named, named[::-1]):
         with pytest.raises(ValueError, match="id column 'k' is empty in 1 row"):
             read_points(paths, fitted(table))
+
+
+def test_ids_are_found_without_zeros_if_they_are_different(tmp_path: Path) -> None:
+    table = write(tmp_path / "t.csv", "k,x,y\n007,1,p\n07,3,q\n08,2,\n09,5,q\n10,4,\n")
+    answers = [write(tmp_path / f"{k}.csv", f"k,y\n{k},p\n") for k in (8, 7)]
+    assert read([table, answers[0]], id="k").y.tolist() == ["p", "q", "p", "q", ""]
+    with pytest.raises(ValueError, match="no column 'x'"):
+        read([table, answers[1]], id="k")
+
+
+def test_lines_are_skipped_in_the_first_file_of_new_rows(tmp_path: Path) -> None:
+    paths = [
+        write(tmp_path / f"{k}.csv", f"{title}x0\n{k}\n") for k, title in ((1, "a\n"), (2, ""))
+    ]
+    found = read_points(paths, Fitted((NumberReading("x0"),)), ReadOptions(skip_lines=1))
+    assert found.X.tolist() == [[1], [2]]

@@ -118,14 +118,12 @@ def _cells_of_pandas(series: Any) -> Cells:
 
 def _cells_of_array(column: NDArray[Any]) -> Cells:
     if column.dtype.kind in "iuf":
-        numbers = column.astype(np.float32 if column.dtype == np.float32 else np.float64)
-        return numeric_cells(numbers)
+        narrow = column.dtype == np.float32
+        return numeric_cells(column.astype(np.float32 if narrow else np.float64))
     given = column.astype(object).tolist()
     other = next((v for v in given if v is not None and not isinstance(v, _READABLE)), None)
     if other is not None:
-        nothing = np.full(len(given), np.nan)
-        name = type(other).__name__
-        return numeric_cells(nothing, name, usable=False)
+        return numeric_cells(np.full(len(given), np.nan), type(other).__name__, usable=False)
     return cells_of_values([None if value != value else _plain(value) for value in given])
 
 
@@ -199,8 +197,7 @@ def cells_of_series(column: Any, pl: ModuleType) -> Cells:
         numbers = column.cast(pl.Float32 if narrow else pl.Float64).to_numpy()
         return numeric_cells(numbers)
     if kind.is_nested() or kind in (pl.Binary, pl.Object):
-        nothing = np.full(len(column), np.nan)
-        return numeric_cells(nothing, str(kind), usable=False)
+        return numeric_cells(np.full(len(column), np.nan), str(kind), usable=False)
     if kind == pl.Duration:
         an_hour = 3600.0 * {"ms": 1e3, "us": 1e6, "ns": 1e9}[kind.time_unit]
         hours = (column.cast(pl.Int64).to_numpy() / an_hour).astype(np.float64)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -237,15 +237,9 @@ def _as_numbers(name: str, cells: Cells, defaults: ReadingDefaults) -> Reading |
     decimal = decimal_of(cells, defaults)
     amounts = {text: read_amount(text, decimal) for text in counts}
     unit, several = _unit_of(name, cells, amounts)
-    read = {
-        text: number_or_truth(text)
-        if amount is None
-        else (amount.value if amount.unit in ("", unit, *several) or amount.value == 0 else None)
-        for text, amount in amounts.items()
-    }
-    n_numbers = cells.n_filled - cells.rows.size
-    n_read = n_numbers + sum(k for text, k in counts.items() if read[text] is not None)
-    if 2 * n_read < cells.n_filled:
+    bad = [text for text, one in amounts.items() if _is_bad(text, one, ("", unit, *several))]
+    n_bad = sum(counts[text] for text in bad)
+    if 2 * n_bad > cells.n_filled:
         return None
     reading = NumberReading(name, decimal, unit)
     if several:
@@ -258,17 +252,21 @@ def _as_numbers(name: str, cells: Cells, defaults: ReadingDefaults) -> Reading |
     mixed = "" if defaults.fixed else _mixed_marks(cells)
     if mixed:
         return Unusable(name, mixed, forced=reading)
-    n_bad = cells.n_filled - n_read
     if n_bad > _MAX_BAD * cells.n_filled:
         # EG, 1. OG, 2. OG are categories, and so are 1, 2, 3 and "4 or more".
         if _has_few_values(cells) or _as_dates(name, cells, defaults) is not None:
             return None
-        text = next(text for text in counts if read[text] is None)
-        reason = (
-            f"numbers, but {n_bad} of {cells.n_filled} cells hold text, such as {shorten(text)!r}"
-        )
+        such = f"such as {shorten(bad[0])!r}"
+        reason = f"numbers, but {n_bad} of {cells.n_filled} cells hold text, {such}"
         return Unusable(name, reason, forced=reading)
     return reading
+
+
+def _is_bad(text: str, amount: Amount | None, units: Sequence[str]) -> bool:
+    """Return whether a text is neither a number nor an amount in one of the units."""
+    if amount is None:
+        return number_or_truth(text) is None
+    return amount.value != 0 and amount.unit not in units
 
 
 def _unit_of(

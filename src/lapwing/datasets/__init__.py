@@ -9,12 +9,7 @@ handwritten digits from OpenML. `mask_labels` hides the labels of a fully labell
 from lapwing._rows.registry import open_rows
 from lapwing.datasets._masking import group_classes, mask_labels
 from lapwing.datasets._openml import load_mnist, load_mnist3vs8, load_usps
-from lapwing.datasets._synthetic import (
-    make_clock,
-    make_gaussian2c,
-    make_gaussian4c,
-    make_two_moons,
-)
+from lapwing.datasets._synthetic import make_clock, make_gaussian2c, make_gaussian4c, make_two_moons
 
 __all__ = [
     "group_classes",

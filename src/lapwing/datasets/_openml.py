@@ -241,10 +241,7 @@ def load_usps(
 
 
 def _load(
-    known: OpenMLSet,
-    data_home: str | os.PathLike[str] | None,
-    dtype: str | None,
-    return_X_y: bool,
+    known: OpenMLSet, data_home: str | os.PathLike[str] | None, dtype: str | None, return_X_y: bool
 ) -> Any:
     floating = _float_type(known.dtype if dtype is None else dtype)
     X, y = _fetch(known, data_home)
