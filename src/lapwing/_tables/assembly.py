@@ -292,8 +292,8 @@ def feature_errors(features: Features, raw: RawTable, *, missing: bool, new: boo
     if n == 0:
         raise ValueError(f"{where} has no rows.")
     found = list(features.errors)
-    holes = missing_cells(features)
-    empty = [name for name, (count, _) in holes.items() if count == n]
+    missing_in = missing_cells(features)
+    empty = [name for name, (count, _) in missing_in.items() if count == n]
     if missing and empty and not new:
         found.append(
             f"{where}: no row has a value in {quoted(empty)}, so there is nothing to impute from; "
@@ -309,12 +309,12 @@ def feature_errors(features: Features, raw: RawTable, *, missing: bool, new: boo
             if reading.column in features.bad
             for name in reading.names
         }
-        holes = {name: hole for name, hole in holes.items() if name not in described}
-        again = (
+        missing_in = {name: cell for name, cell in missing_in.items() if name not in described}
+        of_model = (
             "Fill them in: the model was fitted to a table without any, and has no values for them"
         )
-        cure = again if new else f"Either fill them in with --impute median{drop}"
-        found += _cell_errors(holes, raw, "missing values", cure)
+        cure = of_model if new else f"Either fill them in with --impute median{drop}"
+        found += _cell_errors(missing_in, raw, "missing values", cure)
     cure = "Correct them" if new else f"Either correct them{drop}"
     found += _cell_errors(infinite_cells(features), raw, "infinite values", cure)
     return found

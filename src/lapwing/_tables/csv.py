@@ -97,9 +97,9 @@ def _find_layout(source: Source, options: ReadOptions) -> _Layout:
     asked, first, filled = SEPARATORS[options.separator], options.skip_lines or 0, []
     with open_text(source, encoding) as lines:
         for before, line in enumerate(lines):
-            said = _SEPARATOR_LINE.fullmatch(line) if before == 0 else None
-            if said is not None:
-                asked = asked or said[1]
+            declared = _SEPARATOR_LINE.fullmatch(line) if before == 0 else None
+            if declared is not None:
+                asked = asked or declared[1]
             elif before >= first and line.strip(_EMPTY):
                 filled.append((before, line))
                 if len(filled) == _LOOK:

@@ -19,6 +19,7 @@ from lapwing._arrays import Matrix, is_sparse
 from lapwing._host.memory import require_memory
 from lapwing._tables.cells import as_text, text_of
 from lapwing._tables.columns import RawTable, TextColumn
+from lapwing._tables.encoders import NUMERIC
 from lapwing._tables.roles import Selection, split_names
 from lapwing._tables.source import Source, find_encoding, open_source, open_text, readable
 from lapwing._words import listed
@@ -227,7 +228,8 @@ def _table(
             "truth or a place on the map. Give labels with --labels, or the table as CSV or "
             "Parquet."
         )
-    wrong = [name for name in selection.texts if name in names]
+    expected = (selection.expected or {}).items()
+    wrong = [name for name, kind in expected if kind != NUMERIC and name in names]
     if wrong:
         raise ValueError(
             f"{source}: column {wrong[0]!r} was text when the model was fitted, and this format "

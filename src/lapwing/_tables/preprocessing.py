@@ -231,20 +231,20 @@ def preprocess(
         chosen = scaling(numbers, numeric, values, scale)
     if chosen.standardize:
         steps.append(("scale", StandardScaler(with_mean=not is_sparse(points))))
-    said = [chosen.reason] if numeric or not texts else []
+    described = [chosen.reason] if numeric or not texts else []
     if texts or categories:
         columns = _columns(features, Pipeline(steps) if steps else "passthrough")
         points = _fit_columns(columns, points, features, weights)
         steps = [("columns", columns)]
-        said += _describe_columns(columns, features)
+        described += _describe_columns(columns, features)
     elif steps:
         with np.errstate(**OVERFLOW):
             points = Pipeline(steps).fit_transform(points)
     if impute != "none":
-        said.append(f"missing numbers replaced by the {impute} of their column")
+        described.append(f"missing numbers replaced by the {impute} of their column")
     if is_sparse(points):
         points = points.tocsr()  # imputers return CSC
-    return Preprocessed(steps, "; ".join(said), points, impute, features.encoding)
+    return Preprocessed(steps, "; ".join(described), points, impute, features.encoding)
 
 
 def preprocess_rows(X: Rows, names: Sequence[str], scale: str) -> Preprocessed:
@@ -278,13 +278,15 @@ def _columns(features: Features, each: Any) -> ColumnTransformer:
 
 def _describe_columns(columns: ColumnTransformer, features: Features) -> list[str]:
     categories = features.named(CATEGORICAL)
-    said = [f"one-hot encoded: {', '.join(categories)}"] if categories else []
-    said += [f"vectors of {len(names)} numbers of {n!r}" for n, names in features.vectors.items()]
+    described = [f"one-hot encoded: {', '.join(categories)}"] if categories else []
+    described += [
+        f"vectors of {len(names)} numbers of {n!r}" for n, names in features.vectors.items()
+    ]
     for k, name in enumerate(features.named(TEXT)):
         vectorizer = columns.named_transformers_[f"text {k}"]
         what = "runs of letters" if vectorizer.analyzer == "char" else "words and pairs of words"
-        said.append(f"{len(vectorizer.vocabulary_):,} {what} of {name!r}")
-    return said
+        described.append(f"{len(vectorizer.vocabulary_):,} {what} of {name!r}")
+    return described
 
 
 def check_weights(weights: Mapping[str, float], features: Features) -> None:

@@ -10,7 +10,6 @@ from itertools import chain, count
 from typing import Any
 
 from lapwing._tables.cells import read_amount, without_guard
-from lapwing._tables.encoders import NUMERIC
 from lapwing._words import guess, join_messages, quoted
 
 DECIMALS = ("auto", ".", ",")
@@ -212,12 +211,6 @@ class Selection(ReadOptions):
         truth = [] if self.truth is None else [self.truth]
         return (*truth, *self.layout, *self.shown)
 
-    @property
-    def texts(self) -> frozenset[str]:
-        """Features that are known not to be numbers."""
-        known = (self.expected or {}).items()
-        return frozenset(name for name, kind in known if kind != NUMERIC)
-
     def find(self, header: Sequence[str], where: str) -> ColumnRoles:
         """Find the chosen columns in the header of a table, with remarks on changed names.
 
@@ -381,21 +374,14 @@ def tidy_names(names: Sequence[str], *, rename_blank: bool = True) -> tuple[list
 
 def _not_found(name: str, option: str, names: Sequence[str], where: str) -> str:
     message = f"{where} has no column {name!r} ({option})."
-    if _look_like_values(names):
+    # Distinct whole numbers may be names, such as years or wavelengths.
+    values = [one for one in names if read_amount(one, ".") is not None and not one.isdigit()]
+    if 2 * len(values) > len(names):
         return (
             f"{message} The names of the columns would be {quoted(names)}, which look like values: "
             "write a line with the names above them."
         )
     return f"{message} {guess(name, names) or f'It has {quoted(names)}.'}"
-
-
-def _look_like_values(names: Sequence[str]) -> bool:
-    """Return whether most names look like values, so that the header is probably missing.
-
-    Distinct whole numbers may be names, such as years or wavelengths.
-    """
-    numbers = sum(read_amount(name, ".") is not None and not name.isdigit() for name in names)
-    return 2 * numbers > len(names)
 
 
 def split_names(chosen: Sequence[str], names: Sequence[str]) -> list[str]:
