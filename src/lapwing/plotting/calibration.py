@@ -308,8 +308,10 @@ def observed_frequencies(
     occurred : ndarray of bool of shape (n,)
     bins : ndarray of int of shape (n,)
         The bin of each event.
-    confidence, method
-        Of the intervals, see `scipy.stats.binomtest`.
+    confidence : float
+        Confidence level of the intervals.
+    method : {'exact', 'wilson'}
+        Method of the intervals, see `scipy.stats.binomtest`.
     """
     counts = np.bincount(bins)
     filled = counts > 0
