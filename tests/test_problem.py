@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from lapwing import problem
-from lapwing.problem import Problem, check_weights, distinct_rows, make_problem
+from lapwing.problem import Problem, check_weights, distinct_rows, make_problem, value_order
 
 # Few values, so that rows repeat; -0.0 equals 0.0.
 ROWS = hnp.arrays(
@@ -74,6 +74,16 @@ def test_hashes_of_regular_data_differ(name: str) -> None:
     hashes = problem._row_hashes(X)
     assert len(np.unique(hashes)) == len(X)
     np.testing.assert_array_equal(problem._row_hashes(sp.csr_array(X)), hashes)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("pairwise", [False, True])
+def test_order_of_values_is_that_of_the_rows_in_any_order(pairwise: bool, form: Any) -> None:
+    """Columns of a kernel matrix are permuted like its rows."""
+    X, p = np.random.default_rng(0).normal(size=(9, 9)), np.random.default_rng(1).permutation(9)
+    moved = X[np.ix_(p, p)] if pairwise else X[p]
+    found, order = (value_order(form(rows), pairwise=pairwise) for rows in (moved, X))
+    np.testing.assert_array_equal(p[found], order)
 
 
 # ---- weights -----------------------------------------------------------------------------------

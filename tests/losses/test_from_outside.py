@@ -112,6 +112,12 @@ def test_gap_bounds_the_excess_of_the_objective() -> None:
         found = kinks._certified(on_labels, -slopes / 2, np.zeros(1), seen)
         value = on_labels.value(found.state)[0]
         assert found.gap * value >= value - least > 0
+    # sum beta = 0, the constraint of a bias, is violated by 0.3.
+    biased, beta = replace(on_labels, fit_intercept=True), np.zeros(case.y.shape)
+    beta[0] = 0.3
+    kinks_ = on_labels.space.values(beta) + 2.0
+    found = kinks._certified(biased, beta, np.full(1, 2.0), kinks_)
+    assert found.gap * biased.value(found.state) == pytest.approx(0.3 * 2)
 
 
 # ---- names, messages, scikit-learn ---------------------------------------------------------------
