@@ -9,7 +9,12 @@ import pytest
 
 from lapwing import Landmarks
 from lapwing._app.methods import COMMAND_METHODS, find_method
-from lapwing._app.settings import make_estimator, parse_settings, setting_names
+from lapwing._app.settings import (
+    format_setting,
+    make_estimator,
+    parse_settings,
+    setting_names,
+)
 from lapwing.models import load_model
 from tests.helpers.commandline import done, found, refused, run
 
@@ -80,9 +85,16 @@ def test_rejects_wrong_settings(text: str, message: str) -> None:
 )
 def test_values_of_settings(text: str, value: Any) -> None:
     name = text.partition("=")[0]
-    assert parse_settings([text], LAPSVC) == {name.replace("__", "."): value}
+    expected = {name.replace("__", "."): value}
+    assert parse_settings([text], LAPSVC) == expected
+    assert parse_settings([f"{name}={format_setting(value)}"], LAPSVC) == expected
     if name == "class_prior":
         assert parse_settings([text.replace(name, "balance")], S3VC) == {"balance": value}
+
+
+def test_settings_of_a_grid() -> None:
+    grid = parse_settings(["gamma_Is=0.1,10"], COMMAND_METHODS["lapsvc-cv"])["gamma_Is"]
+    assert (grid, format_setting(grid)) == ((0.1, 10), "0.1,10")
 
 
 def test_settings_of_a_space() -> None:

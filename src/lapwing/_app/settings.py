@@ -178,6 +178,8 @@ def format_setting(value: Any) -> str:
     if isinstance(value, dict):
         # Enough digits for thirds to sum to 1, as `balance` requires.
         return ",".join(f"{key}:{part:.12g}" for key, part in value.items())
+    if isinstance(value, tuple):
+        return ",".join(map(format_setting, value))
     if value is None:
         return "none"
     if isinstance(value, (bool, np.bool_)):
