@@ -429,7 +429,7 @@ def test_a_command_that_cannot_print_leaves_no_file(monkeypatch: pytest.MonkeyPa
 def test_a_table_breaks_no_heading_in_a_narrow_terminal() -> None:
     headings = ("class", "rows", "share", "labelled", "sure", "to check")
     grid = console._grid(headings, [("Barolo", "50", "28.1\u00a0%", "3", "0", "47")])
-    text = console._drawn(grid, Console(width=40))
+    text = console._draw(grid, Console(width=40))
     words = text.split()
     assert {"class", "rows", "share", "labelled", "sure", "to", "check"} <= set(words)
     assert max(map(len, text.splitlines())) <= 40

@@ -80,11 +80,11 @@ def format_parts(parts: Parts) -> str:
     width = None if sys.stdout.isatty() else 100
     console = Console(width=width, highlight=False, markup=False, emoji=False)
     return "".join(
-        f"{harmless(one)}\n" if isinstance(one, str) else _drawn(one, console) for one in parts
+        f"{harmless(one)}\n" if isinstance(one, str) else _draw(one, console) for one in parts
     )
 
 
-def _drawn(grid: Grid, console: Console) -> str:
+def _draw(grid: Grid, console: Console) -> str:
     """Draw a table; one wider than the terminal gets less padding, and no word is broken."""
     for column in grid.columns:
         words = " ".join(map(str, (column.header, *column.cells))).split(" ")
@@ -103,7 +103,7 @@ def _drawn(grid: Grid, console: Console) -> str:
 def describe_fit(outcome: Outcome) -> Parts:
     """Describe the results of a fit, the next step, and the files written."""
     table, figures = outcome.table, outcome.figures
-    yield _size_of(table)
+    yield _describe_size(table)
     if figures is None:  # the features stayed on disk
         yield from _counts(class_counts(outcome.predictions))
     else:
@@ -174,7 +174,7 @@ def _answers(outcome: Outcome, figures: ReportData) -> Parts:
                 f"turn; the median width of these intervals is {width}."
             )
     if figures.truth:
-        yield _errors(figures.truth)
+        yield _describe_errors(figures.truth)
 
 
 def _counts(counts: Mapping[str, int] | None) -> Parts:
@@ -186,7 +186,7 @@ def _counts(counts: Mapping[str, int] | None) -> Parts:
 def describe_suggestion(suggested: Suggestion) -> Parts:
     """Describe the suggested rows, and the commands that follow."""
     table, request = suggested.table, suggested.request
-    yield _size_of(table)
+    yield _describe_size(table)
     n = len(suggested.rows)
     them = "the row" if n == 1 else f"the {count(n)} rows"
     yield f"{request.out}: {them} to label next, the most informative first"
@@ -217,7 +217,7 @@ def describe_predictions(predicted: Predicted) -> Parts:
     yield f"Predictions are in {predicted.request.predictions}"
 
 
-def _size_of(table: Table) -> str:
+def _describe_size(table: Table) -> str:
     labels = count(table.n_labeled) if table.n_labeled else "none"
     return f"{table.source}: {plural(table.n, 'row')}, {labels} with a label"
 
@@ -225,7 +225,7 @@ def _size_of(table: Table) -> str:
 def describe_comparison(compared: Compared) -> Parts:
     """Describe a comparison of methods, its verdict, and the command that fits the best one."""
     table = compared.table
-    yield _size_of(table)
+    yield _describe_size(table)
     rows = compared.comparison.table
     found = describe_rows(compared.comparison)
     times = [f"{row.seconds:.1f} s" for row in rows]
@@ -305,7 +305,7 @@ def _classes(found: dict[str, Any]) -> Parts:
         yield f"And {plural(found['n_omitted'], 'smaller class', 'smaller classes')}"
 
 
-def _errors(truth: dict[str, Any]) -> str:
+def _describe_errors(truth: dict[str, Any]) -> str:
     name = f" in {truth['column']!r}" if truth["column"] else ""
     if not truth["n"]:
         return f"No row without a label has a known answer{name}"

@@ -181,11 +181,11 @@ def _sample(features: Features, encoder: Encoder | None, request: InfoRequest, n
     encoding = None
     try:
         check_weights(request.weights, features)
-        drawn = _drawn(features, rows)
+        drawn = _take_rows(features, rows)
         if drawn is None:
             return _Sample(rows)
         if encoded and encoder is not None:
-            drawn, encoding = _encoding(drawn, encoder, request, n)
+            drawn, encoding = _encode_rows(drawn, encoder, request, n)
         return _Sample(rows, preprocess(drawn, request.scale, "auto", request.weights), encoding)
     except ValueError as error:  # a text without words
         return _Sample(rows, None, encoding, (f"{request.source}: {error}",))
@@ -250,7 +250,7 @@ def _graph(
     }
 
 
-def _drawn(features: Features, rows: NDArray[np.intp]) -> Features | None:
+def _take_rows(features: Features, rows: NDArray[np.intp]) -> Features | None:
     """Return a sample of rows, with infinite cells as missing; None if nothing is left."""
     if is_sparse(features.X):
         X = features.X[rows]
@@ -270,7 +270,7 @@ def _drawn(features: Features, rows: NDArray[np.intp]) -> Features | None:
     return replace(features, X=X, names=tuple(columns), kinds=tuple(kinds))
 
 
-def _encoding(
+def _encode_rows(
     drawn: Features, encoder: Encoder, request: InfoRequest, n: int
 ) -> tuple[Features, dict[str, Any]]:
     """Encode a few rows, and forecast the time for all n; no vectors are stored."""
