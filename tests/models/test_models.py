@@ -121,6 +121,7 @@ CASES = {
     "precomputed": case(
         LapSVC("precomputed", graph=AffinityGraph(AFFINITY)), AFFINITY, new=AFFINITY[:7]
     ),
+    "ufunc weights": case(LapSVC(graph=KNNGraph(3, weights=np.reciprocal)), X + 9, new=NEW + 9),
     "random state": case(LapSVC(random_state=np.random.RandomState(3))),
     "scaled": case(make_pipeline(StandardScaler(), LapSVC())),
     "as they are": case(make_pipeline(FunctionTransformer(), LapSVC())),
@@ -362,7 +363,6 @@ def prior_as_series(index: Any) -> LapSVC:
     ("model", "message"),
     [
         (lambda: LapSVC(lambda A, B: A @ B.T).fit(X, Y), r"holds .*lambda.*a kernel, weights"),
-        (lambda: LapSVC(graph=KNNGraph(3, weights=np.reciprocal)).fit(X + 9, Y), None),
         (lambda: LapSVC().fit(X, Y).set_callbacks(ProgressBar()), r"callbacks"),
         (lambda: LogisticRegression().fit(X, CODES), r"holds sklearn\.linear_model.*Logistic"),
         (lambda: before(FunctionTransformer(np.asarray)).fit(X, Y), r"holds numpy\.asarray"),
@@ -387,14 +387,10 @@ def prior_as_series(index: Any) -> LapSVC:
     ],
 )
 def test_rejects_models_that_could_not_be_loaded(
-    model: Callable[[], Any], message: str | None, tmp_path: Path
+    model: Callable[[], Any], message: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "m"
     path.write_text("old")
-    if message is None:
-        save_model(Model(model()), path)  # ufuncs are allowed
-        assert load_model(path).pipeline.graph.weights is np.reciprocal
-        return
     made = model()
     with pytest.raises(ValueError, match=message) as caught:
         save_model(made if isinstance(made, Model) else Model(made), path)
