@@ -202,6 +202,15 @@ def test_imports_have_no_cycle() -> None:
         pytest.fail(f"imports in a circle: {' → '.join(error.args[1])}")
 
 
+def test_benchmarks_import_shared_modules_and_never_each_other() -> None:
+    modules = load(SOURCE.with_name("benchmarks"))
+    assert len(modules) > 20
+    for module in modules.values():
+        folder = module.name.partition(".")[0]
+        used = {part_of(target) for target, *_ in module.imports if is_within(target, "benchmarks")}
+        assert folder == "__main__" or used <= {folder, "shared"}, module.name
+
+
 def test_only_the_command_line_prints_and_exits() -> None:
     found = [
         f"{module.name}:{line} calls {name}"

@@ -17,7 +17,7 @@ from benchmarks.embedded.large import (
     SOURCES,
     draw_rows,
 )
-from benchmarks.embedded.library import SOLVERS, Agreement, library_values
+from benchmarks.embedded.library import SOLVERS, Agreement
 from benchmarks.embedded.outside import OutsideResult
 from benchmarks.embedded.prepared import Draw, Prepared, Recipe, prepare
 from benchmarks.embedded.report import (
@@ -37,8 +37,7 @@ from benchmarks.shared.data import Data, shifted
 from benchmarks.shared.output import Results
 from benchmarks.shared.points import KINDS, N_FEATURES
 from benchmarks.shared.stats import Stat
-from lapwing import AffinityGraph, KNNGraph, Landmarks
-from lapwing.datasets import mask_labels
+from lapwing import KNNGraph
 
 
 @pytest.fixture(scope="module")
@@ -59,57 +58,37 @@ def prepared(X: np.ndarray, y: np.ndarray, splits: list[np.ndarray], n_ev: int) 
     return prepare(Data(X, y), Recipe(KNNGraph(5, power=2), n_ev, paper_gamma(X), None), draws)
 
 
-def marked(points: Prepared, split: int = 0) -> np.ndarray:
-    return mask_labels(points.data.y, labeled_indices=points.draws[split].labeled)
-
-
 # Grids
 
 
 @pytest.mark.parametrize("method", SOLVERS)
 @pytest.mark.parametrize(
-    "tuning", [Tuning(0.1, 1e2, 1.0), Tuning(10.0, 1e4, 1e2), Tuning(1e4, 1e2, 1e-2)]
+    ("n_landmarks", "tuning"),
+    [
+        (None, Tuning(0.1, 1e2, 1.0)),
+        (None, Tuning(10.0, 1e4, 1e2)),
+        (None, Tuning(1e4, 1e2, 1e-2)),
+        (30, Tuning(1.0, 1e4, 1.0)),
+    ],
 )
-def test_grid_equals_the_library(points: Prepared, method: str, tuning: Tuning) -> None:
-    fit = points.fit(method, points.data.y, [tuning], 20)
-    theirs, seconds = library_values(
-        method,
-        points.data.X,
-        marked(points, 1),
-        tuning,
-        gamma=paper_gamma(points.data.X),
-        n_eigenvectors=20,
-        graph=AffinityGraph(points.affinity, power=2),
-        space=None,
-    )
-    found = Agreement.of(points.embedding.values(fit)[:, 1], theirs)
+def test_grid_equals_the_library(
+    points: Prepared, method: str, n_landmarks: int | None, tuning: Tuning
+) -> None:
+    X, y = points.data.X, points.data.y
+    points = replace(points, draws=points.draws[:1])
+    if n_landmarks is not None:
+        recipe = points.recipe._replace(n_landmarks=n_landmarks)
+        points = prepare(points.data, recipe, points.draws)
+    fit = points.fit(method, y, [tuning], 20)
+    theirs, seconds = points.library(method, y, tuning, 20)
+    found = Agreement.of(points.embedding.values(fit)[:, 0], theirs)
+    assert found == points.agreement(method, y, tuning, 20)
     assert found.difference < (1e-6 if method == "laperls" else 2e-2)
     assert found.signs == 0
     assert seconds > 0
-
-
-@pytest.mark.parametrize("method", SOLVERS)
-def test_landmark_grid_equals_the_library(points: Prepared, method: str) -> None:
-    tuning, X, y = Tuning(1.0, 1e4, 1.0), points.data.X, points.data.y
-    recipe = Recipe(KNNGraph(5, power=1), 15, paper_gamma(X), 30)
-    few = prepare(points.data, recipe, points.draws[:1])
-    fit = few.fit(method, y, [tuning], 10)
-    theirs, _ = library_values(
-        method,
-        X,
-        marked(points),
-        tuning,
-        gamma=recipe.gamma,
-        n_eigenvectors=10,
-        graph=AffinityGraph(few.affinity),
-        space=Landmarks(30),
-    )
-    found = Agreement.of(few.embedding.values(fit)[:, 0], theirs)
-    assert found == few.agreement(method, y, tuning, 10)
-    assert found.difference < (1e-6 if method == "laperls" else 2e-2)
-    assert_allclose(
-        few.embedding.predict(X[:7], fit), few.embedding.values(fit, slice(0, 7)), atol=1e-9
-    )
+    if n_landmarks is not None:
+        values = points.embedding.values(fit, slice(0, 7))
+        assert_allclose(points.embedding.predict(X[:7], fit), values, atol=1e-9)
 
 
 @pytest.mark.parametrize("tuning", [GRID[0], GRID[70], GRID[-1]])
@@ -125,15 +104,23 @@ def test_left_out_is_a_fit_without_the_label(points: Prepared, tuning: Tuning) -
 
 
 def test_grid_errors_are_those_of_single_fits(points: Prepared) -> None:
+    """Of the grid on validation points, and of a fit on the unlabelled points."""
     y = points.data.y
+    draws = [Draw(labeled, rest[:50], rest[50:]) for labeled, rest, _ in points.draws]
+    points = replace(points, draws=draws)
     grid = points.grid_errors("laperls", y, GRID, 8)
     assert grid["f"].shape == grid["g"].shape == (2, len(GRID))
     for j in (0, 50, 146):
         fit = points.fit("laperls", y, [GRID[j]], 8)
-        wrong = (points.embedding.virtual(fit)[:, 1] >= 0) != (y == 1)
-        expected = 100 * np.delete(wrong, points.draws[1].labeled).mean()
-        assert grid["g"][1, j] == pytest.approx(expected)
-        assert points.errors(y, fit)["g"][1] == pytest.approx(expected)
+        found = points.errors(y, fit)
+        for answer, values in (
+            ("f", points.embedding.values(fit)),
+            ("g", points.embedding.virtual(fit)),
+        ):
+            for k, draw in enumerate(draws):
+                wrong = (values[:, k] >= 0) != (y == 1)
+                assert grid[answer][k, j] == pytest.approx(100 * wrong[draw.validation].mean())
+                assert found[answer][k] == pytest.approx(100 * wrong[draw.unlabeled].mean())
 
 
 def test_paper_gamma_is_the_mean_squared_distance() -> None:
@@ -160,18 +147,6 @@ def test_draws_have_ten_labels_a_class() -> None:
     assert_array_equal(np.sort(np.concatenate(one)), np.arange(y.size))
     assert_array_equal(one.labeled, same.labeled)
     assert not np.array_equal(one.labeled, other.labeled)
-
-
-def test_validation_errors_are_on_validation_points(points: Prepared) -> None:
-    y, (labeled, rest, _) = points.data.y, points.draws[0]
-    one = replace(points, draws=[Draw(labeled, rest[:50], rest[50:])])
-    grid = [Tuning(1.0, 1e2, 1.0), Tuning(10.0, 1e2, 1.0)]
-    found = one.grid_errors("laperls", y, grid, 20)
-    for j, tuning in enumerate(grid):
-        fit = one.fit("laperls", y, [tuning], 20)
-        wrong = (points.embedding.values(fit)[:, 0] >= 0) != (y == 1)
-        assert found["f"][0, j] == pytest.approx(100 * wrong[rest[:50]].mean())
-        assert one.errors(y, fit)["f"] == [pytest.approx(100 * wrong[rest[50:]].mean())]
 
 
 def test_tasks_of_mnist() -> None:
@@ -341,6 +316,3 @@ def test_notes_are_about_checks_that_exist() -> None:
     beyond = OutsideResult(1, outside, dict.fromkeys(outside, 1.0))
     parts = large_results(large, beyond), digits_results(DigitsResult(1, digits, {}))
     assert set(NOTES) <= {check.what for part in parts for check in part.checks}
-
-
-# A run

@@ -342,9 +342,3 @@ def test_warning_of_uneven_classes_with_equal_numbers_of_labels() -> None:
     assert warned
     free, held, true, _ = errors.values()
     assert true <= free < held
-
-
-# Runs
-
-
-# The papers' grids hold values of C that are too small for some sets.
