@@ -104,14 +104,8 @@ def test_fit_of_downloaded_labels_equals_the_page(key: dict[str, Any], column: s
     assert words[-2:] == ["--predictions", "predictions.csv"]
     assert "6 rows got their label from labels.csv" in done(gives_the_same(words))
     assert "LapERLSClassifier" in Path("report.html").read_text(encoding="utf-8")
-
-
-def test_the_model_predicts_new_rows() -> None:
-    write("t.csv", table())
-    with page(label="y", id="name") as (_, browser):
-        Path("m").write_bytes(browser.ask("GET", "api/export/model.lapwing").content)
-    told = found(run("predict m t.csv --predictions p.csv --json"))
-    assert told["predicted"] == {"u": 20, "v": 20}
+    predicted = found(run("predict model.lapwing t.csv --predictions p.csv --json"))["predicted"]
+    assert predicted == {"u": 20, "v": 20}
 
 
 def test_labels_of_the_table_can_be_changed() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import runpy
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,6 @@ from lapwing._app import console
 from lapwing._app.forecast import FitSize
 from lapwing._app.methods import AUTO, COMMAND_METHODS
 from lapwing._app.requests import FitRequest
-from lapwing._host.terminal import StatusLine
 from lapwing.models import load_model
 from tests.helpers.commandline import done, found, refused, run, warned
 
@@ -100,20 +98,6 @@ def test_a_fit_without_outputs_prints_its_result() -> None:
     said = done(run(FIT))
     assert "Nothing was written" in said
     assert "one-hot encoded: site" in said
-
-
-def test_progress_counts_iterations_and_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    X, y = make_blobs(60, 2, centers=2, random_state=0)
-    model = LapSVC(solver="pcg", tol=1e-2)
-    for quiet in (False, True):
-        with StatusLine("LapSVC", quiet) as stage:
-            model.set_callbacks(*stage.callbacks).fit(X, np.where(np.arange(60) < 20, y, -1))
-            assert (", iteration" in stage._part) is not quiet
-    with StatusLine("Comparing methods") as line, line.stage("S3VC()", 3) as tick:
-        tick(dict)
-        tick(dict)
-        assert line._part == "S3VC(), 2 of 3"
 
 
 @pytest.mark.parametrize("every", [False, pytest.param(True, marks=pytest.mark.slow)])

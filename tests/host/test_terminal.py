@@ -13,7 +13,7 @@ from sklearn.datasets import make_blobs
 
 from lapwing import FewLabelClassifier, LapSVC
 from lapwing._host import terminal
-from lapwing._host.terminal import StatusLine, harmless, showing
+from lapwing._host.terminal import StatusLine, current_line, harmless, showing
 from lapwing.datasets import mask_labels
 from lapwing.model_selection import Candidate, compare, rows_to_label
 
@@ -127,6 +127,26 @@ def test_other_threads_show_nothing(screen: Screen) -> None:
     thread.start()
     thread.join()
     assert screen.getvalue() == ""
+
+
+def test_stages_are_shown_on_the_current_line(screen: Screen) -> None:
+    X, truth = make_blobs(60, 2, centers=2, random_state=0)
+    y = mask_labels(truth, 10, random_state=0)
+    model = LapSVC(solver="pcg", tol=1e-2)
+    for quiet in (False, True):
+        with StatusLine("LapSVC", quiet) as line:
+            assert current_line() is line
+            model.set_callbacks(*line.callbacks).fit(X, y)
+            assert (", iteration" in line._part) is not quiet
+    assert "LapSVC: kernel, 0 s" in screen.getvalue()
+    with StatusLine("Comparing methods") as line, current_line().stage("S3VC()", 3) as tick:
+        assert not tick(dict)
+        assert not tick(dict)
+        assert line._part == "S3VC(), 2 of 3"
+    before = screen.getvalue()
+    with current_line().stage("nobody sees it"):
+        assert screen.getvalue() == before
+    assert current_line().callbacks == []
 
 
 def test_choosing_shows_the_methods_tried(screen: Screen) -> None:
