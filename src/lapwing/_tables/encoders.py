@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from typing import Any, ClassVar, get_args
 
 import numpy as np
@@ -344,7 +345,11 @@ class Features:
         if hasattr(self.X, "columns"):
             found: NDArray[Any] = self.X[name].to_numpy()
             return found
-        return np.asarray(self.X[:, self.names.index(name)])
+        return np.asarray(self.X[:, self._places[name]])
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {name: j for j, name in enumerate(self.names)}
 
     @property
     def legible(self) -> list[str]:

@@ -355,21 +355,21 @@ def tidy_names(names: Sequence[str], *, rename_blank: bool = True) -> tuple[list
     remarks : list of str
         Remarks on the changes.
     """
-    taken = {name for name in names if name}
-    tidy: list[str] = []
+    given = set(names)
+    tidy: dict[str, None] = {}  # in order, as tables may have thousands of columns
     again: list[str] = []
     for j, name in enumerate(names):
         if not (name or rename_blank or "" in tidy):
-            tidy.append("")
+            tidy[""] = None
             continue
         base = name or f"column {j + 1}"
         numbered = chain([base], (f"{base} ({k})" for k in count(2)))
-        new = next(one for one in numbered if one not in tidy and (one == name or one not in taken))
+        new = next(one for one in numbered if one not in tidy and (one == name or one not in given))
         if name and new != name:
             again.append(new)
-        tidy.append(new)
+        tidy[new] = None
     remark = f"names that occur twice were numbered: {quoted(again)}"
-    return tidy, [remark] if again else []
+    return list(tidy), [remark] if again else []
 
 
 def _not_found(name: str, option: str, names: Sequence[str], where: str) -> str:
