@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -58,56 +59,42 @@ SPECTRAL: dict[str, Any] = {
     "gammas": [0.3],
     "graphs": [KNNGraph(5)],
 }
-HALF = SPECTRAL | {"lams": [100.0]}
+rls, erls = partial(LapRLSClassifierCV, **ONE), partial(LapERLSClassifierCV, **SPECTRAL)
+half = partial(erls, lams=[100.0])
+numbers = partial(LapRLSRegressorCV, **ONE)
 EXAMPLES: dict[str, Any] = {
     "classes": LapRLSClassifierCV(**SMALL),
-    "widths": LapRLSClassifierCV(**ONE | {"gammas": [0.1, "scale"]}),
-    "powers": LapRLSClassifierCV(
-        **SMALL | {"gamma_As": [0.1], "graphs": [KNNGraph(4, power=p) for p in (3, 1, 4)]}
-    ),
-    "graphs": LapRLSClassifierCV(
-        **SMALL | {"gamma_As": [0.1], "graphs": [KNNGraph(4), KNNGraph(7), FLAT]}
-    ),
-    "no graph too": LapRLSClassifierCV(**ONE | {"gamma_Is": [0.0, 1.0]}),
+    "widths": rls(gammas=[0.1, "scale"]),
+    "powers": rls(gamma_As=[0.1], graphs=[KNNGraph(4, power=p) for p in (3, 1, 4)]),
+    "graphs": rls(gamma_As=[0.1], graphs=[KNNGraph(4), KNNGraph(7), FLAT]),
+    "no graph too": rls(gamma_Is=[0.0, 1.0]),
     "no graph": LapRLSClassifierCV(**SMALL | {"gamma_Is": [0.0]}),
-    "intercept": LapRLSClassifierCV(**ONE | {"gamma_Is": [0.0, 0.3]}, fit_intercept=True),
-    "intercept, D - W": LapRLSClassifierCV(**SMALL | {"graphs": [FLAT]}, fit_intercept=True),
-    "linear": LapRLSClassifierCV("linear", **ONE, fit_intercept=True),
-    "polynomial": LapRLSClassifierCV("poly", **ONE, degree=2),
+    "intercept": rls(gamma_Is=[0.0, 0.3], fit_intercept=True),
+    "intercept, D - W": rls(graphs=[FLAT], fit_intercept=True),
+    "linear": rls(kernel="linear", fit_intercept=True),
+    "polynomial": rls(kernel="poly", degree=2),
     "squared hinge": LapSVCCV(**ONE),
     "squared hinge, intercept": LapSVCCV(**ONE | {"gamma_Is": [0.0, 0.3]}, fit_intercept=True),
     "hinge": LapSVCCV(**ONE, loss="hinge"),
-    "values": LapRLSRegressorCV(**ONE),
-    "values, D - W": LapRLSRegressorCV(
-        **SMALL | {"gamma_As": [0.1], "graphs": [FLAT, KNNGraph(5)]}
-    ),
-    "values, no intercept": LapRLSRegressorCV(**ONE, fit_intercept=False),
-    "embedded": LapERLSClassifierCV(**SPECTRAL),
-    "embedded, widths and C": LapERLSClassifierCV(
-        **HALF | {"gammas": [0.1, "scale"], "Cs": [1.0, 20.0], "mus": [1.0]}
-    ),
-    "embedded, powers": LapERLSClassifierCV(
-        **HALF | {"graphs": [KNNGraph(4, power=p) for p in (3, 1)]}
-    ),
-    "embedded, graphs": LapERLSClassifierCV(**HALF | {"graphs": [KNNGraph(4), KNNGraph(7), FLAT]}),
-    "embedded, no smoothness": LapERLSClassifierCV(**HALF | {"mus": [0.0, 1.0]}),
-    "embedded, cut-off weights": LapERLSClassifierCV(
-        **SPECTRAL | {"lams": [1e2, 1e12], "mus": [1.0]}
-    ),
-    "embedded, intercept": LapERLSClassifierCV(**HALF, fit_intercept=True),
-    "embedded, intercept, D - W": LapERLSClassifierCV(
-        **HALF | {"graphs": [FLAT]}, fit_intercept=True
-    ),
-    "embedded, intercept, ring": LapERLSClassifierCV(
-        **HALF | {"graphs": [RING], "n_eigenvectors": [7, 19]}, fit_intercept=True
-    ),
-    "embedded, linear, intercept": LapERLSClassifierCV("linear", **HALF, fit_intercept=True),
-    "embedded, landmarks": LapERLSClassifierCV(**HALF, space=Landmarks(15)),
-    "embedded, polynomial": LapERLSClassifierCV("poly", **HALF, degree=2),
+    "values": numbers(),
+    "values, D - W": numbers(gamma_As=[0.1], graphs=[FLAT, KNNGraph(5)]),
+    "values, no intercept": numbers(fit_intercept=False),
+    "embedded": erls(),
+    "embedded, widths and C": half(gammas=[0.1, "scale"], Cs=[1.0, 20.0], mus=[1.0]),
+    "embedded, powers": half(graphs=[KNNGraph(4, power=p) for p in (3, 1)]),
+    "embedded, graphs": half(graphs=[KNNGraph(4), KNNGraph(7), FLAT]),
+    "embedded, no smoothness": half(mus=[0.0, 1.0]),
+    "embedded, cut-off weights": erls(lams=[1e2, 1e12], mus=[1.0]),
+    "embedded, intercept": half(fit_intercept=True),
+    "embedded, intercept, D - W": half(graphs=[FLAT], fit_intercept=True),
+    "embedded, intercept, ring": half(graphs=[RING], n_eigenvectors=[7, 19], fit_intercept=True),
+    "embedded, linear, intercept": half(kernel="linear", fit_intercept=True),
+    "embedded, landmarks": half(space=Landmarks(15)),
+    "embedded, polynomial": half(kernel="poly", degree=2),
 }
 every_example = pytest.mark.parametrize("name", EXAMPLES)
 # One of each family.
-BOTH = [LapRLSClassifierCV(**SMALL), LapERLSClassifierCV(**SPECTRAL)]
+BOTH = [LapRLSClassifierCV(**SMALL), erls()]
 of_both = pytest.mark.parametrize("estimator", BOTH, ids=["manifold", "embedded"])
 ERROR = "left_out_squared_error"
 HINGE = 1e-5  # libsvm's tolerance
@@ -427,7 +414,7 @@ def test_a_precomputed_kernel_and_graph(estimator: Any) -> None:
 def test_more_features_than_points() -> None:
     X, y, _ = data_for(BOTH[0])
     wide = np.hstack([X, np.random.default_rng(0).normal(size=(len(X), 60))])
-    linear = LapRLSClassifierCV("linear", **ONE).fit(wide, y)
+    linear = rls(kernel="linear").fit(wide, y)
     graphs = {"graphs": [AffinityGraph(KNNGraph(5).affinity(wide), power=2)]}
     matrix = LapRLSClassifierCV("precomputed", **SMALL | graphs).fit(wide @ wide.T, y)
     np.testing.assert_allclose(matrix.cv_results_[ERROR], linear.cv_results_[ERROR][:4], rtol=1e-8)
@@ -439,17 +426,17 @@ def test_more_features_than_points() -> None:
 def test_warnings_are_about_the_chosen_number_of_eigenvectors() -> None:
     X, y, _ = data_for(BOTH[1], n_labels=3)
     with pytest.warns(FewEigenvectorsWarning, match="n_eigenvectors=2 is less than the number"):
-        LapERLSClassifierCV(**SPECTRAL | {"n_eigenvectors": [2]}).fit(X, y)
-    LapERLSClassifierCV(**SPECTRAL | {"n_eigenvectors": [2, 20]}).fit(X, y)
+        erls(n_eigenvectors=[2]).fit(X, y)
+    erls(n_eigenvectors=[2, 20]).fit(X, y)
     apart = AffinityGraph(sp.block_diag([np.ones((6, 6)) - np.eye(6)] * 6, format="csr"))
     with pytest.warns(UnlabeledComponentWarning) as caught:
-        LapERLSClassifierCV(**SPECTRAL | {"graphs": [apart], "n_eigenvectors": [4]}).fit(X, y)
+        erls(graphs=[apart], n_eigenvectors=[4]).fit(X, y)
     assert any("6 connected components and n_eigenvectors=4" in str(w.message) for w in caught)
 
 
 def test_settings_without_a_solution_are_not_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y, _ = data_for(BOTH[0])
-    sound = LapRLSClassifierCV(**ONE).fit(X, y)
+    sound = rls().fit(X, y)
     original = solver.DeformedPath.block
 
     def broken(self: Any, points: Any, ratio: float) -> Any:
@@ -458,7 +445,7 @@ def test_settings_without_a_solution_are_not_chosen(monkeypatch: pytest.MonkeyPa
         return T * np.nan if np.isclose(ratio, best) else T
 
     monkeypatch.setattr(solver.DeformedPath, "block", broken)
-    model = LapRLSClassifierCV(**ONE).fit(X, y)
+    model = rls().fit(X, y)
     lost = np.isnan(model.cv_results_[ERROR])
     assert 0 < lost.sum() < len(lost)
     np.testing.assert_array_equal(np.isnan(model.cv_results_["left_out_error"]), lost)
@@ -466,7 +453,7 @@ def test_settings_without_a_solution_are_not_chosen(monkeypatch: pytest.MonkeyPa
     assert np.isfinite(model.best_score_)
     monkeypatch.setattr(solver.DeformedPath, "block", lambda *_: np.full((6, 6), np.nan))
     with pytest.raises(ValueError, match=r"No setting of the grid has a solution.*larger gamma_A"):
-        LapRLSClassifierCV(**ONE).fit(X, y)
+        rls().fit(X, y)
 
 
 def test_embedded_settings_without_a_solution_are_not_chosen(
@@ -480,5 +467,5 @@ def test_embedded_settings_without_a_solution_are_not_chosen(
         return (T * np.nan if mu == 1.0 else T), free
 
     monkeypatch.setattr(SpectralPath, "_kernel", broken)
-    results = LapERLSClassifierCV(**SPECTRAL).fit(X, y).cv_results_
+    results = erls().fit(X, y).cv_results_
     np.testing.assert_array_equal(np.isnan(results[ERROR]), results["param_mu"] == 1.0)

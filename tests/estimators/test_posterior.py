@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,14 +20,14 @@ X, Y, _ = labeled_curve(n=24, n_labels=6)
 NEW = np.vstack([X[:3], X[:3] + 0.07])
 W = np.random.default_rng(0).uniform(0.5, 2, len(X))
 FLAT, NORMAL = KNNGraph(5, normalized=False), KNNGraph(5)
-RBF: dict[str, Any] = {"gamma": 2.0, "gamma_A": 0.1, "gamma_I": 0.05, "updatable": True}
+manifold = partial(LapRLSRegressor, gamma=2.0, gamma_A=0.1, gamma_I=0.05, updatable=True)
 CASES: dict[str, Any] = {
-    "no bias": LapRLSRegressor(graph=NORMAL, fit_intercept=False, **RBF),
-    "free bias": LapRLSRegressor(graph=FLAT, **RBF),
-    "bias in the kernel": LapRLSRegressor(graph=NORMAL, **RBF),
-    "no graph": LapRLSRegressor(**RBF | {"gamma_I": 0.0}),
-    "polynomial": LapRLSRegressor("poly", graph=FLAT, degree=2, **RBF),
-    "linear": LapRLSRegressor("linear", graph=FLAT, **RBF),
+    "no bias": manifold(graph=NORMAL, fit_intercept=False),
+    "free bias": manifold(graph=FLAT),
+    "bias in the kernel": manifold(graph=NORMAL),
+    "no graph": manifold(gamma_I=0.0),
+    "polynomial": manifold(kernel="poly", graph=FLAT, degree=2),
+    "linear": manifold(kernel="linear", graph=FLAT),
 }
 
 
@@ -78,22 +79,25 @@ def process(prior: Any, F: Any, there: Any, weights: Any) -> tuple[Any, Any, Any
     return there @ mean, np.sqrt(noise * spread), F @ covariance @ F.T
 
 
-EMBEDDED: dict[str, Any] = {"gamma": 2.0, "C": 3.0, "lam": 5.0, "mu": 0.2, "updatable": True}
+embedded = partial(
+    LapERLSRegressor,
+    gamma=2.0,
+    C=3.0,
+    lam=5.0,
+    mu=0.2,
+    graph=FLAT,
+    n_eigenvectors=8,
+    updatable=True,
+)
+MANY = Landmarks(centers=np.vstack([X, X[:9] + 0.3]))
 EMBEDDED_CASES: dict[str, Any] = {
-    "eigenvectors": LapERLSRegressor(graph=FLAT, n_eigenvectors=8, **EMBEDDED),
-    "normalised graph": LapERLSRegressor(graph=NORMAL, n_eigenvectors=8, **EMBEDDED),
-    "no bias": LapERLSRegressor(graph=FLAT, n_eigenvectors=8, fit_intercept=False, **EMBEDDED),
-    "any labels": LapERLSRegressor(graph=FLAT, n_eigenvectors=None, **EMBEDDED),
-    "landmarks": LapERLSRegressor(
-        graph=FLAT, n_eigenvectors=8, space=Landmarks(9, random_state=0), **EMBEDDED
-    ),
-    "linear": LapERLSRegressor("linear", graph=FLAT, n_eigenvectors=8, **EMBEDDED),
-    "more landmarks than points": LapERLSRegressor(
-        graph=FLAT,
-        n_eigenvectors=8,
-        space=Landmarks(centers=np.vstack([X, X[:9] + 0.3])),
-        **EMBEDDED,
-    ),
+    "eigenvectors": embedded(),
+    "normalised graph": embedded(graph=NORMAL),
+    "no bias": embedded(fit_intercept=False),
+    "any labels": embedded(n_eigenvectors=None),
+    "landmarks": embedded(space=Landmarks(9, random_state=0)),
+    "linear": embedded(kernel="linear"),
+    "more landmarks than points": embedded(space=MANY),
 }
 
 
@@ -127,18 +131,18 @@ def test_deviations_are_in_the_units_of_the_targets() -> None:
 @pytest.mark.parametrize("name", ALL_CASES)
 def test_deviations_and_covariances_are_those_of_all_parameters(name: str) -> None:
     model = clone(ALL_CASES[name]).fit(X, Y, sample_weight=W)
-    embedded = isinstance(model, LapERLSRegressor)
-    expected_mean, expected_std, expected = (dense_embedded if embedded else dense)(model)
+    joint = isinstance(model, LapERLSRegressor)
+    expected_mean, expected_std, expected = (dense_embedded if joint else dense)(model)
     mean, std = model.predict(NEW, return_std=True)
-    np.testing.assert_allclose(mean, expected_mean, atol=1e-7 if embedded else 1e-8)
-    np.testing.assert_allclose(std, expected_std, rtol=1e-5 if embedded else 1e-6, atol=1e-8)
+    np.testing.assert_allclose(mean, expected_mean, atol=1e-7 if joint else 1e-8)
+    np.testing.assert_allclose(std, expected_std, rtol=1e-5 if joint else 1e-6, atol=1e-8)
     np.testing.assert_array_equal(mean, model.predict(NEW))
     points = np.array([2, 3, 11])
     found = model._kept.refits.covariance(points)
     np.testing.assert_allclose(
         found.values, expected[:, points], atol=1e-7 * np.abs(expected[:, points]).max()
     )
-    assert found.noise_variance == (1 / model.lam if embedded else 1)
+    assert found.noise_variance == (1 / model.lam if joint else 1)
 
 
 class Explicit(Kernel):
