@@ -12,6 +12,8 @@ from lapwing.dask import DaskEigenfunctionClassifier, DaskLapERLSRegressor
 from lapwing.dask._session import ClusterSession
 from tests.cluster.conftest import Case, array
 
+dask = pytest.importorskip("dask", reason="dask is not installed")
+
 CASE = Case(n=120, distance=1.5)
 NEW = np.random.default_rng(1).standard_normal((90, 4)) + CASE.X[:90]
 TRUTH = np.where(np.arange(90) % 4 == 0, -1, np.arange(90) % 3)  # a quarter is not known
@@ -100,6 +102,9 @@ def test_unlabelled_rows_are_not_predicted(model: Any) -> None:
     expected = model.to_local().score(NEW, TRUTH)
     for y in (TRUTH, chunks(TRUTH, 50, 40), (rows, TRUTH[rows])):
         assert model.score(chunks(holed, 30, 60), y) == pytest.approx(expected)
+    more = array.from_delayed(dask.delayed(int)("must not be read"), (10, 4), dtype=float)
+    X = array.concatenate([chunks(holed, 30, 60), more])
+    assert model.score(X, (rows, TRUTH[rows])) == pytest.approx(expected)
 
 
 def test_rejects_scores_of_invalid_inputs(model: Any, regression: Any) -> None:

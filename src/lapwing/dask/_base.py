@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from copy import copy
 from dataclasses import KW_ONLY
 from functools import partial
-from itertools import compress, pairwise
+from itertools import pairwise
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -166,7 +166,6 @@ class DaskEstimator(BaseEstimator):
             sizes = heights(session, X, chunks)
             # One task graph, instead of futures of chunks that would be kept after prediction.
             tasks = [task(model, *piece) for piece in _pieces(session, chunks, y, sizes)]
-            _check_labeled(len(tasks), 1)
             return np.array(session.gather(session.compute(tasks)))
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -401,8 +400,7 @@ def _pieces(
     """Yield the rows of each chunk that have an entry in y, and these entries."""
     ends = np.cumsum([0, *sizes])
     if (table := read_label_table(y, int(ends[-1]))) is None:
-        columns = by_chunks(session, y, "y", sizes)
-        yield from compress(zip(chunks, columns, strict=True), sizes)
+        yield from zip(chunks, by_chunks(session, y, "y", sizes), strict=True)
         return
     for chunk, (start, stop) in zip(chunks, pairwise(ends), strict=True):
         some = slice(*np.searchsorted(table.rows, [start, stop]))
