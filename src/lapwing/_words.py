@@ -18,7 +18,7 @@ def listed(words: Sequence[str], most: int, *, between: str = ", ") -> str:
     return shown if len(words) <= most else f"{shown} and {len(words) - most} more"
 
 
-def quoted(names: Sequence[object], most: int = 8) -> str:
+def quoted(names: Iterable[object], most: int = 8) -> str:
     """Join the `repr` of the first names, with the number of the others."""
     return listed([repr(name) for name in names], most)
 

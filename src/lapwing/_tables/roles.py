@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, count
 from typing import Any
@@ -240,15 +240,16 @@ class Selection(ReadOptions):
             )
         return tidy_names(names, rename_blank="" not in chosen)
 
-    def resolve(self, names: Sequence[str], where: str) -> ColumnRoles:
-        """Find the chosen columns among `names`.
+    def resolve(self, header: Sequence[str], where: str) -> ColumnRoles:
+        """Find the chosen columns among the names of a header.
 
         Raises
         ------
         ValueError
             If a chosen name is missing, has two roles, or names are repeated or blank.
         """
-        repeated = [name for name, k in Counter(names).items() if k > 1]
+        names = Counter(header)
+        repeated = [name for name, k in names.items() if k > 1]
         if repeated:
             raise ValueError(
                 f"{where}: the column name {quoted(repeated)} occurs more than once; "
@@ -267,7 +268,7 @@ class Selection(ReadOptions):
         if "" in chosen:
             # Usually a row index that was saved with the data, which must not be a feature.
             raise ValueError(
-                f"{where}: column {list(names).index('') + 1} has no name; name it, or take it as "
+                f"{where}: column {header.index('') + 1} has no name; name it, or take it as "
                 "the id with --id '', or leave it out with --drop ''."
             )
         used = {*chosen, *named}
@@ -278,17 +279,17 @@ class Selection(ReadOptions):
     def _id_column(self) -> str | None:
         return self.usual_id if self.id is None else self.id
 
-    def insisted(self, names: Sequence[str]) -> frozenset[str]:
+    def insisted(self, names: Collection[str]) -> frozenset[str]:
         """Return the columns that must be used, regardless of their content."""
         named = {n for c in (self.keep, self.features) for n in split_names(c, names)}
         return self.free_texts(names) | named
 
-    def free_texts(self, names: Sequence[str]) -> frozenset[str]:
+    def free_texts(self, names: Collection[str]) -> frozenset[str]:
         """Return the columns declared as free text, or as names of images to be encoded."""
         found = {*split_names(self.text, names), self.picture}
         return frozenset(name for name in found if name is not None)
 
-    def _check_chosen(self, names: Sequence[str], where: str) -> None:
+    def _check_chosen(self, names: Collection[str], where: str) -> None:
         """Raise ValueError for chosen columns that do not exist or have two roles."""
         roles: dict[str, Sequence[str | None]] = {
             "--label": [] if self.absent and self.label not in names else [self.label],
@@ -313,7 +314,7 @@ class Selection(ReadOptions):
                     raise ValueError(f"{where}: column {name!r} cannot be {flag} and {other}.")
 
     def _find_expected(
-        self, names: Sequence[str], where: str
+        self, names: Collection[str], where: str
     ) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return the expected columns, and the names of unknown ones."""
         expected = self.expected or {}
@@ -372,7 +373,7 @@ def tidy_names(names: Sequence[str], *, rename_blank: bool = True) -> tuple[list
     return list(tidy), [remark] if again else []
 
 
-def _not_found(name: str, option: str, names: Sequence[str], where: str) -> str:
+def _not_found(name: str, option: str, names: Collection[str], where: str) -> str:
     message = f"{where} has no column {name!r} ({option})."
     # Distinct whole numbers may be names, such as years or wavelengths.
     values = [one for one in names if read_amount(one, ".") is not None and not one.isdigit()]
@@ -384,7 +385,7 @@ def _not_found(name: str, option: str, names: Sequence[str], where: str) -> str:
     return f"{message} {guess(name, names) or f'It has {quoted(names)}.'}"
 
 
-def split_names(chosen: Sequence[str], names: Sequence[str]) -> list[str]:
+def split_names(chosen: Sequence[str], names: Collection[str]) -> list[str]:
     """Split lists with commas, unless they are names of columns."""
     found: list[str] = []
     for name in chosen:
