@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -190,31 +189,26 @@ def test_rejects_masked_points_and_weights() -> None:
 
 # ---- meta-estimators ---------------------------------------------------------------------------
 
-RECODING: dict[str, Callable[[], Any]] = {
-    "stacking": lambda: StackingClassifier([("a", LapRLSClassifier())], cv=2),
-    "voting": lambda: VotingClassifier([("a", LapRLSClassifier())]),
-    "bagging": lambda: BaggingClassifier(LapRLSClassifier(), n_estimators=1, random_state=0),
-    "one-vs-rest": lambda: OneVsRestClassifier(LapRLSClassifier()),
-    "one-vs-one": lambda: OneVsOneClassifier(LapRLSClassifier()),
-    "output codes": lambda: OutputCodeClassifier(LapRLSClassifier(), random_state=0),
-    "calibration of one fit": lambda: CalibratedClassifierCV(
-        LapRLSClassifier(), cv=2, ensemble=False
-    ),
+RECODING = {
+    "stacking": StackingClassifier([("a", LapRLSClassifier())], cv=2),
+    "voting": VotingClassifier([("a", LapRLSClassifier())]),
+    "bagging": BaggingClassifier(LapRLSClassifier(), n_estimators=1, random_state=0),
+    "one-vs-rest": OneVsRestClassifier(LapRLSClassifier()),
+    "one-vs-one": OneVsOneClassifier(LapRLSClassifier()),
+    "output codes": OutputCodeClassifier(LapRLSClassifier(), random_state=0),
+    "calibration of one fit": CalibratedClassifierCV(LapRLSClassifier(), cv=2, ensemble=False),
 }
 
 
-@pytest.mark.parametrize("make", RECODING.values(), ids=RECODING.keys())
+@pytest.mark.parametrize("name", RECODING)
 @pytest.mark.parametrize("y", [Y, np.array(given(NAMES, ""))], ids=["numbers", "texts"])
-def test_warns_if_meta_estimators_make_a_class_of_the_marker(
-    make: Callable[[], Any], y: Any
-) -> None:
-    meta = make()
+def test_warns_if_meta_estimators_make_a_class_of_the_marker(name: str, y: Any) -> None:
+    meta = clone(RECODING[name])
     caught = warned(lambda: meta.fit(X, y), *ABOUT_Y)
     assert len(meta.classes_) == 4
-    assert caught
     assert NothingUnlabeledWarning in {warning.category for warning in caught}
     assert all(warning.filename == __file__ for warning in caught)
-    if make in [RECODING[name] for name in ("stacking", "voting", "bagging", "one-vs-rest")]:
+    if name in ("stacking", "voting", "bagging", "one-vs-rest"):
         assert "Meta-estimators that encode y" in str(caught[0].message)
 
 
