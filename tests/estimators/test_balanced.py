@@ -201,6 +201,17 @@ def test_spaces_and_kernels(options: dict[str, Any]) -> None:
     assert (model.predict(X) == truth).mean() > 0.95
 
 
+@pytest.mark.parametrize(
+    "space", [None, Landmarks(20), Linear()], ids=["full", "landmarks", "linear"]
+)
+def test_functions_of_a_precomputed_kernel_are_its_expansions(space: Any) -> None:
+    X, y, _ = blobs()
+    model = BalancedGraphClassifier(
+        KNNGraph(5).affinity(X), kernel="precomputed", space=space, n_votes=0
+    ).fit(X @ X.T, y)
+    assert_allclose(scores(model, X @ X.T), X @ X.T @ model.alpha_ + model.intercept_, atol=1e-8)
+
+
 def test_sparse_points_are_partitioned_like_dense_ones() -> None:
     X, y, _ = blobs(gap=4.0)
     dense = BalancedGraphClassifier(n_votes=0).fit(X, y)
