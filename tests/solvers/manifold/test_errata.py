@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from lapwing.losses.labeled import Squared, SquaredHinge
-from lapwing.objectives.manifold import Objective
+from lapwing.objectives.manifold import Objective, State
 from lapwing.solvers.base import Status
+from lapwing.solvers.manifold import pcg as descent
 from lapwing.solvers.manifold.dual import dual
 from lapwing.solvers.manifold.newton import newton
 from lapwing.solvers.manifold.pcg import pcg
@@ -212,6 +213,27 @@ def test_the_first_direction_with_unbalanced_labels(y):
     ]
     assert along[1000] == min(along)
     assert along[1000] < along[0]
+
+
+def test_directions_are_those_of_polak_and_ribiere_if_positive():
+    """The metric is that of the space (L18); a negative rho restarts, and so does the caller."""
+    problem = make_case(fit_intercept=True).objective()
+    rng = np.random.default_rng(0)
+    state, d = (problem.state(rng.normal(size=(40, 2)), rng.normal(size=2)) for _ in range(2))
+    g = problem.descent(state)
+    for factor, rho in ((2.0, 0.0), (0.5, 2.0)):  # rho = -1/4, 2
+        before, norm = State(*(factor * part for part in g)), factor * problem.norm(g)
+        columns = descent._ActiveColumns(np.arange(2), problem, state, before, norm, d)
+        turned, steepest = descent._turn(columns, restart=np.array([False, True]))
+        assert steepest.tolist() == [rho == 0, True]
+        for part, its, old in zip(turned.direction, g, d, strict=True):
+            np.testing.assert_allclose(part, -its + [rho, 0] * old, rtol=1e-9, atol=1e-12)
+
+
+def test_a_run_ends_if_no_direction_descends(monkeypatch):
+    monkeypatch.setattr(descent, "exact_line_search", lambda loss, line: np.zeros(2))
+    result = pcg(make_case(fit_intercept=True).objective(), ManifoldSettings(max_iter=100))
+    assert (result.status, result.n_iter) == (Status.PRECISION, 2)
 
 
 @pytest.mark.parametrize("fit_intercept", [False, True])
