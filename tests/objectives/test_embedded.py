@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lapwing.objectives.embedded import EmbeddedObjective, graph_side, spectral_side
-from lapwing.spaces.linear import LinearSpace
+from lapwing.objectives.embedded import graph_side, spectral_side
 from tests.helpers.problems import DenseTerm, affinity, laplacian
 from tests.helpers.spaces import random
 
@@ -55,23 +54,3 @@ def test_the_quadratic_form_of_a_side(name: str) -> None:
 def test_energy_is_not_negative_by_rounding() -> None:
     side = graph_side(lambda F: -1e-17 * F, N, INDEX, WEIGHTS, 0 * TARGETS)
     assert (side.energy(1e-3 * random(N, 2) * (np.arange(N) == 7)[:, None]) >= 0).all()
-
-
-# --- the objective --------------------------------------------------------------------------------
-
-
-def objective(**options: Any) -> EmbeddedObjective:
-    parts = INDEX, WEIGHTS, TARGETS, DenseTerm(MU * L), 2.0
-    return EmbeddedObjective(LinearSpace(X), *parts, **options)
-
-
-def test_the_side_of_an_objective_is_that_of_its_basis() -> None:
-    any_g, few = objective(), objective(basis=VECTORS[:, :5], penalties=MU * VALUES[:5])
-    assert any_g.n_points == few.n_points == N
-    assert any_g.side.basis is None
-    assert few.side.basis is few.basis
-    for one, name in ((any_g, "any"), (few, "few eigenvectors")):
-        expected = sides()[name]
-        for part in ("curvature", "pull", "targets"):
-            np.testing.assert_array_equal(getattr(one.side, part), getattr(expected, part))
-        assert one.side is one.side  # formed once

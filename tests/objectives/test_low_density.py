@@ -119,19 +119,6 @@ def test_zero_is_the_nearest_admissible_function(bias):
     assert replace(objective, bias=(-0.6, -0.2)).zero().intercept == -0.2
 
 
-def test_the_unlabelled_term_scales():
-    objective = objective_on(LinearSpace(points(14)))
-    at = Function(np.array([0.3, -1.0, 0.2, 0.1]), 0.3)
-    whole, none = objective.value(at), objective.supervised().value(at)
-    assert none < whole
-    assert objective.weighted(0.25).value(at) == pytest.approx(none + (whole - none) / 4)
-    assert objective.supervised().bias == objective.bias
-    np.testing.assert_array_equal(objective.supervised().unlabeled_weights, 0)
-    np.testing.assert_array_equal(
-        objective.weighted(2).unlabeled_weights, 2 * objective.unlabeled_weights
-    )
-
-
 # --- centring -------------------------------------------------------------------------------------
 
 

@@ -86,36 +86,6 @@ def test_reported_is_the_papers_scaling():
 # --- states ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("space", SPACES)
-def test_zero_is_the_state_of_the_zero_function(space):
-    case = make_case(space=space, fit_intercept=True, c=3)
-    problem = case.objective()
-    evaluated = problem.state(np.zeros((case.design.shape[1], 3)), np.zeros(3))
-    for given, expected in zip(problem.zero(), evaluated, strict=True):
-        assert given.dtype == expected.dtype
-        np.testing.assert_array_equal(given, expected)
-
-
-def test_steps_and_columns_of_states():
-    case = make_case(fit_intercept=True, c=3)
-    problem = case.objective()
-    a, b = random_state(case, problem), random_state(case, problem, seed=1)
-    s = np.array([0.0, -1.5, 2.0])
-    stepped = a.step(s, b)
-    expected = problem.state(a.coef + s * b.coef, a.intercept + s * b.intercept)
-    for given, wanted in zip(stepped, expected, strict=True):
-        np.testing.assert_allclose(given, wanted, atol=1e-12)
-    which = np.array([2, 0])
-    picked = stepped.columns(which)
-    np.testing.assert_array_equal(picked.coef, stepped.coef[:, [2, 0]])
-    np.testing.assert_array_equal(picked.intercept, stepped.intercept[[2, 0]])
-    np.testing.assert_array_equal(picked.values, stepped.values[:, [2, 0]])
-    np.testing.assert_array_equal(picked.smooth, stepped.smooth[:, [2, 0]])
-    part = problem.columns(which)
-    assert part.n_columns == 2
-    np.testing.assert_array_equal(part.value(picked), problem.value(stepped)[[2, 0]])
-
-
 @FOR_ALL_SPACES
 def test_the_line_is_the_objective_along_a_ray(space):
     for graph, fit_intercept in GRAPHS_AND_BIASES:

@@ -44,7 +44,7 @@ class State(NamedTuple):
         return State(*(mine + steps * its for mine, its in zip(self, direction, strict=True)))
 
     def columns(self, which: Array) -> State:
-        """Select columns, in the order of `which`."""
+        """Select columns."""
         return State(*(np.take(part, which, axis=part.ndim - 1) for part in self))
 
     def with_columns(self, which: Array, new: State) -> State:

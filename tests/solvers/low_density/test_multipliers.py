@@ -15,7 +15,7 @@ from lapwing.losses import GaussianBump, Hinge, SquaredHinge
 from lapwing.objectives.low_density import CenteredFeatures, Function, LowDensityObjective
 from lapwing.solvers.base import Settings, Status
 from lapwing.solvers.low_density.cccp import minimize
-from lapwing.solvers.low_density.lbfgs import descend, projected_gradient, reference
+from lapwing.solvers.low_density.lbfgs import descend, reference
 from lapwing.spaces.linear import LinearSpace
 from lapwing.spaces.mapped import full_map
 from tests.helpers.data import two_clouds
@@ -239,18 +239,6 @@ def test_descend_against_another_minimiser(bias):
         options={"xatol": 1e-9, "fatol": 1e-12, "maxiter": 4000, "maxfev": 8000},
     )
     assert found.objective == pytest.approx(other.fun, rel=1e-7)
-
-
-def test_projected_gradient_omits_active_bounds():
-    objective = smooth_problem((0.0, 1.0))
-    gradient = np.array([3.0, 0.0, 4.0, 2.0])
-    at_bound, inside = Function(np.zeros(3), 0.0), Function(np.zeros(3), 0.5)
-    assert projected_gradient(objective, at_bound, gradient) == 5.0
-    assert projected_gradient(objective, inside, gradient) == pytest.approx(np.hypot(5, 0.5))
-    assert projected_gradient(objective, at_bound, -gradient) == pytest.approx(np.hypot(5, 1))
-    assert projected_gradient(smooth_problem((0.0, 0.0)), at_bound, gradient[:3]) == 5.0
-    free = smooth_problem()
-    assert projected_gradient(free, inside, gradient) == pytest.approx(np.sqrt(29))
 
 
 def test_status_of_descend_names_the_reason():
