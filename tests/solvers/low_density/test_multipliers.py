@@ -244,7 +244,12 @@ def test_descend_against_another_minimiser(bias):
 def test_status_of_descend_names_the_reason():
     objective = smooth_problem()
     start = objective.zero()
-    assert descend(objective, start, Settings(1e-9, 2)).status == Status.MAX_ITER
+    for limited in (objective, smooth_problem((0.3, 0.3))):
+        found = descend(limited, limited.zero(), Settings(1e-9, 2))
+        assert found.status == Status.MAX_ITER
+        _, of_w, of_b = limited.value_and_gradient(found.state)
+        gradient = np.append(of_w, of_b * limited.free_bias)
+        assert found.optimality == pytest.approx(np.linalg.norm(gradient) / reference(limited))
     assert descend(objective, start, Settings(0.0, 5000)).status == Status.PRECISION
     stopped = descend(objective, start, Settings(1e-9, 100, lambda known: True))
     assert stopped.status == Status.CALLBACK
