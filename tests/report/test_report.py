@@ -10,7 +10,7 @@ import sys
 import warnings
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from html.parser import HTMLParser
 from importlib import resources
 from itertools import pairwise
@@ -56,11 +56,10 @@ from lapwing._tables.cells import cells_of_texts
 from lapwing._tables.encoders import Features
 from lapwing._tables.predictions import Predictions
 from lapwing._tables.tables import Table
-from lapwing.model_selection import leave_one_out, sure_rows
+from lapwing.model_selection import leave_one_out
 from tests.helpers.colors import contrast, rgb_of
 from tests.helpers.report_cases import EVIL, QUOTES, asked, curve, hostile, moons, outcome
 
-LEVELS = (0.99, 0.95, 0.9)
 VOID = {"wbr", "meta", "link", "br", "hr", "img", "input"}
 
 
@@ -193,15 +192,6 @@ def test_class_rows_are_counted(data: st.DataObject, n: int) -> None:
         assert found["matrix"] == [
             [np.sum(judged & (truth == j) & (predicted == k)) for k in codes] for j in codes
         ]
-
-
-def test_trust_is_the_highest_level_that_the_labels_allow(
-    two_moons: Any, of_moons: ReportData
-) -> None:
-    found = [(level, sure_rows(two_moons[0].pipeline, precision=level)) for level in LEVELS]
-    level, best = next((one for one in found if one[1].sure.any()), found[0])
-    assert of_moons.volumes["trust"]["level"] == level
-    assert of_moons.volumes["n_sure"] == best.sure.sum()
 
 
 def test_partial_truth_with_unknown_classes(two_moons: Any) -> None:
@@ -935,9 +925,11 @@ def test_page_for_screen_readers(pages: dict[str, str], name: str) -> None:
 
 
 def test_first_screen_has_the_answer_and_folds_the_rest(
-    pages: dict[str, str], of_moons: ReportData
+    pages: dict[str, str], of_moons: ReportData, two_moons: Any
 ) -> None:
-    volumes = of_moons.volumes
+    fit, volumes = two_moons[0], of_moons.volumes
+    assert volumes["trust"] == asdict(fit.trust)
+    assert volumes["n_sure"] == (fit.predictions.sure & ~fit.table.labeled).sum()
     first = words_of(pages["classes"].partition("<nav")[0])
     for words in (sure_words(volumes), trust_words(volumes["trust"]), "Map of 120 rows"):
         assert " ".join(words.split()) in first

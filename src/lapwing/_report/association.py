@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.metrics.cluster import contingency_matrix
 
 from lapwing._arrays import is_sparse
 from lapwing._report.rows import even_sample, feature_values
@@ -102,18 +103,16 @@ class BinnedColumns:
         """
         mine = codes[self.rows]
         chosen = np.ones(len(mine), bool) if among is None else np.isin(mine, np.asarray(among))
-        classes, mine = np.unique(mine[chosen], return_inverse=True)
+        mine = mine[chosen]
         m = len(mine)
         found = np.zeros(len(self.names))
-        if m < 3 or len(classes) < 2:
+        if m < 3 or len(np.unique(mine)) < 2:
             return found
-        alone = float(((np.bincount(mine) / m) ** 2).sum())
         for k, bins in enumerate(self.bins):
-            seen, bin_of = np.unique(bins[chosen], return_inverse=True)
-            counts = np.bincount(bin_of * len(classes) + mine, minlength=len(seen) * len(classes))
-            joint = counts.reshape(len(seen), -1) / m
+            joint = contingency_matrix(bins[chosen], mine) / m
+            alone = float((joint.sum(axis=0) ** 2).sum())
             given = float((joint**2 / joint.sum(axis=1, keepdims=True)).sum())
-            chance = (len(seen) - 1) / (m - 1)
+            chance = (len(joint) - 1) / (m - 1)
             tau = (given - alone) / (1 - alone)
             found[k] = max(0.0, (tau - chance) / (1 - chance)) if chance < 1 else 0.0
         return found
