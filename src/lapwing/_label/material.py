@@ -184,16 +184,16 @@ class Material:
         return kind, content
 
 
-def as_bytes(rows: NDArray[np.intp], places: NDArray[Any]) -> bytes:
-    """Encode a map for the page: number of points, rows, x and y, little endian."""
-    return b"".join(
-        (
-            np.int32(len(rows)).astype("<i4").tobytes(),
-            rows.astype("<i4").tobytes(),
-            places[:, 0].astype("<f4").tobytes(),
-            places[:, 1].astype("<f4").tobytes(),
-        )
-    )
+def encode_columns(*columns: tuple[NDArray[Any], str]) -> bytes:
+    """Encode columns of the same length for the page: the length, then the values of each.
+
+    Parameters
+    ----------
+    *columns : tuple (ndarray, str)
+        Values and their type, such as '<f4'; all types are little endian.
+    """
+    length = np.array([len(columns[0][0])]), "<i4"
+    return b"".join(values.astype(kind).tobytes() for values, kind in (length, *columns))
 
 
 class Maps:
@@ -234,7 +234,7 @@ class Maps:
         self._places[key] = lambda: places[self.shown]
 
     def draw(self, key: str) -> bytes:
-        """Return the coordinates of the rows to draw, in the format of `as_bytes`.
+        """Return the numbers and the coordinates of the rows to draw, see `encode_columns`.
 
         Raises
         ------
@@ -245,7 +245,8 @@ class Maps:
             raise RequestError(f"There is no map {key[:40]!r}.", 404)
         with self._lock:
             if key not in self._drawn:
-                self._drawn[key] = as_bytes(self.shown, self._places[key]())
+                x, y = self._places[key]().T
+                self._drawn[key] = encode_columns((self.shown, "<i4"), (x, "<f4"), (y, "<f4"))
             return self._drawn[key]
 
 

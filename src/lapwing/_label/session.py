@@ -142,7 +142,7 @@ class Session:
         }
 
     def map(self, key: str) -> bytes:
-        """Return the coordinates of the rows shown, in the format of `as_bytes`.
+        """Return the coordinates of the rows shown, see `Maps.draw`.
 
         Raises
         ------

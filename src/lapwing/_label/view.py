@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from lapwing._label.history import NO_CODE, Batch, History
 from lapwing._label.learner import Answers, Estimate, SuspiciousLabel
-from lapwing._label.material import Material
+from lapwing._label.material import Material, encode_columns
 from lapwing._label.model import ModelSnapshot
 from lapwing._label.state import State, looks_done
 from lapwing._report.text import percent, plural
@@ -55,16 +55,11 @@ def state_of(state: State, learnt: ModelSnapshot, material: Material) -> dict[st
 
 def colours_of(given: NDArray[np.int32], answers: Answers | None, rows: NDArray[np.intp]) -> bytes:
     """Return the number of some rows, their given and predicted classes, and confidences."""
-    shown = len(rows)
-    if answers is None:
-        predicted = np.full(shown, _NOBODY, dtype="<u2")
-        confidence = np.zeros(shown, dtype=np.uint8)
-    else:
-        predicted = answers.codes[rows].astype("<u2")
-        confidence = np.rint(255 * answers.confidence[rows]).astype(np.uint8)
-    known = np.where(given[rows] < 0, _NOBODY, given[rows]).astype("<u2")
-    head = np.int32(shown).astype("<i4").tobytes()
-    return b"".join((head, known.tobytes(), predicted.tobytes(), confidence.tobytes()))
+    predicted, confidence = np.full(len(rows), _NOBODY), np.zeros(len(rows))
+    if answers is not None:
+        predicted, confidence = answers.codes[rows], np.rint(255 * answers.confidence[rows])
+    known = np.where(given[rows] < 0, _NOBODY, given[rows])
+    return encode_columns((known, "<u2"), (predicted, "<u2"), (confidence, "u1"))
 
 
 def rows_of(
