@@ -120,16 +120,13 @@ def test_tables_show_means_and_paired_wins() -> None:
     assert errors(made, "wrong").rows == []
 
 
-def test_few_draws_have_no_verdict() -> None:
-    few = [record("flow", "known", 2.5, i) for i in range(3)]
-    first = next(
-        row for row in expectations(few).rows if "1 per class, flow, prior known" in row[0]
-    )
-    assert first[1:] == ["2.50", "2.6", "too few draws (3 of 20)"]
-    many = [record("flow", "known", 2.5, i) for i in range(20)]
-    assert expectations(many).rows[0][-1] == "pass"
-    worse = [replace(each, error=2.7) for each in many]
-    assert expectations(worse).rows[0][-1] == "MISS"
+@pytest.mark.parametrize(
+    ("error", "n_draws", "passed"), [(2.5, 1, None), (2.6, 20, True), (2.7, 20, False)]
+)
+def test_expectations(error: float, n_draws: int, passed: bool | None) -> None:
+    (check,) = expectations([record("flow", "known", error, i) for i in range(n_draws)])
+    assert check.what == "mnist, 1 per class, flow, prior known"
+    assert check.passed is passed
 
 
 def test_flow_is_compared_with_the_best_of_the_others() -> None:
