@@ -110,7 +110,7 @@ def _errors(results: Sequence[SetResult]) -> Iterator[Check]:
     for result in results:
         name = result.problem.name
         if name in ERROR_LIMITS and result.exact is not None:
-            errors = result.errors_on(result.exact, "U")
+            errors = result.values(result.exact, "U")
             standard_error = Stat.of(errors).std / np.sqrt(len(errors))
             yield Check.mean_at_most(
                 f"error U, exact, {result.problem.title}",
@@ -125,7 +125,7 @@ def _errors(results: Sequence[SetResult]) -> Iterator[Check]:
 def losses_by_split(results: Sequence[SetResult], stop: str) -> list[float]:
     """Compute the mean increase of the error on U by early stopping, for splits of all sets."""
     pairs = [
-        (result.errors_on(stop, "U"), result.errors_on(result.exact, "U"))
+        (result.values(stop, "U"), result.values(result.exact, "U"))
         for result in results
         if stop in result.outcomes and result.exact is not None
     ]

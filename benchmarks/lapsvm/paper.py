@@ -6,7 +6,7 @@ standard deviation. Method names are those of `benchmarks.lapsvm.methods`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import starmap
 from typing import NamedTuple
 
@@ -251,3 +251,14 @@ SIZES: dict[str, tuple[int, int, int, int]] = {
     "mnist3vs8": (80, 11822, 80, 1984),
     "facemit": (2, 23992, 50, 6977),
 }
+
+
+def printed(name: str, method: str, kind: str) -> Stat | None:
+    """Return a result of the paper on a set, if there is one.
+
+    `kind` is a part of 'UVT' for the error on it, 'seconds', or 'iterations'.
+    """
+    if kind == "seconds" and method in SECONDS[name]:
+        return SECONDS[name][method]
+    table: Mapping[str, Errors | Effort] = ERRORS[name] if kind in "UVT" else EFFORT[name]
+    return getattr(table.get(method), kind, None)

@@ -55,31 +55,24 @@ class SetResult:
         solved = [name for name in ("newton", "exact") if name in self.outcomes]
         return max(solved, key=lambda name: len(self.outcomes[name]), default=None)
 
-    def with_paper(
-        self, method: str, ours: Stat | None, paper: Stat | None, digits: int = 2
-    ) -> str:
+    def values(self, method: str, kind: str) -> list[float]:
+        """Return a quantity by split: the error on a part of 'UVT', 'seconds', or 'iterations'."""
+        outcomes = self.outcomes.get(method, ())
+        if kind in ("seconds", "iterations"):
+            return [one.seconds if kind == "seconds" else one.n_iter for one in outcomes]
+        return [outcome.errors[kind] for outcome in outcomes]
+
+    def stat(self, method: str, kind: str) -> Stat | None:
+        """Return the statistic over the splits; None if the method did not run."""
+        values = self.values(method, kind)
+        return Stat.of(values) if values else None
+
+    def cell(self, method: str, kind: str, digits: int = 2) -> str:
         """Format our result, the paper's in brackets, and the number of splits if incomplete."""
-        shown = with_paper(ours, paper, digits)
+        printed = paper.printed(self.problem.name, method, kind)
+        shown = with_paper(self.stat(method, kind), printed, digits)
         n = len(self.outcomes.get(method, ()))
         return shown if n in (0, self.n_splits) or method == "pcg" else f"{shown} ({n} split)"
-
-    def stat(self, method: str, value: Callable[[MethodRun], float]) -> Stat | None:
-        """Return the statistic of a value over the splits; None if the method did not run."""
-        outcomes = self.outcomes.get(method)
-        return Stat.of(map(value, outcomes)) if outcomes else None
-
-    def errors_on(self, method: str, part: str) -> list[float]:
-        """Return the error in % for every split."""
-        return [outcome.errors[part] for outcome in self.outcomes[method]]
-
-    def error(self, method: str, part: str) -> Stat | None:
-        return self.stat(method, lambda outcome: outcome.errors[part])
-
-    def seconds(self, method: str) -> Stat | None:
-        return self.stat(method, lambda outcome: outcome.seconds)
-
-    def iterations(self, method: str) -> Stat | None:
-        return self.stat(method, lambda outcome: outcome.n_iter)
 
     def as_json(self) -> dict[str, Any]:
         """Return all measurements by split."""
@@ -115,13 +108,8 @@ def training_times(results: Sequence[SetResult]) -> Table:
     """Return Table 3: direct methods, and the best of the three stopping rules."""
     rows = []
     for result in results:
-        name = result.problem.name
-        stop = paper.BEST_STOP[name]
-        cells = [
-            result.with_paper(method, result.seconds(method), paper.SECONDS[name].get(method), 3)
-            for method in ("dual", "newton", "exact")
-        ]
-        cells.append(with_paper(result.seconds(stop), paper.EFFORT[name][stop].seconds, 3))
+        stop = paper.BEST_STOP[result.problem.name]
+        cells = (result.cell(name, "seconds", 3) for name in ("dual", "newton", "exact", stop))
         rows.append([result.problem.title, *cells, stop])
     header = ["Dataset", "Dual (hinge)", "Newton", "exact (auto)", "PCG", "stop"]
     note = (
@@ -159,35 +147,27 @@ def pcg_errors(results: Sequence[SetResult]) -> Table:
 def _error_table(
     title: str, results: Sequence[SetResult], shown: Callable[[SetResult], Sequence[str]]
 ) -> Table:
-    rows = []
-    for result in results:
-        printed = paper.ERRORS[result.problem.name]
-        for method in shown(result):
-            if method not in result.outcomes:
-                continue
-            known = printed.get(method)
-            cells = [
-                result.with_paper(
-                    method,
-                    result.error(method, part),
-                    None if known is None else getattr(known, part),
-                )
-                for part in "UVT"
-            ]
-            rows.append([result.problem.title, METHODS[method].title, *cells])
+    rows = [
+        [
+            result.problem.title,
+            METHODS[method].title,
+            *(result.cell(method, part) for part in "UVT"),
+        ]
+        for result in results
+        for method in shown(result)
+        if method in result.outcomes
+    ]
     return Table(title, ["Dataset", "Method", *"UVT"], rows)
 
 
 def newton_steps(results: Sequence[SetResult]) -> Table:
     """Return Table 5."""
-    rows = [
-        [
-            result.problem.title,
-            with_paper(result.iterations("newton"), paper.NEWTON_STEPS.get(result.problem.name)),
-        ]
-        for result in results
-        if "newton" in result.outcomes
-    ]
+    rows = []
+    for result in results:
+        steps = result.stat("newton", "iterations")
+        if steps is not None:
+            printed = paper.NEWTON_STEPS.get(result.problem.name)
+            rows.append([result.problem.title, with_paper(steps, printed)])
     note = (
         "The paper averages over the one-against-all problems of a set; here it is the maximum "
         "over them, and each step has an exact line search."
@@ -199,17 +179,11 @@ def pcg_effort(results: Sequence[SetResult]) -> Table:
     """Return Table 6."""
     rows = []
     for result in results:
-        name = result.problem.name
         for method in ("dual", "newton", *STOPS):
-            if method not in result.outcomes:
-                continue
-            known = paper.EFFORT[name].get(method)
-            seconds = paper.SECONDS[name].get(method) if known is None else known.seconds
-            iterations = "-"
-            if known is not None:
-                iterations = with_paper(result.iterations(method), known.iterations)
-            time = result.with_paper(method, result.seconds(method), seconds, 3)
-            rows.append([result.problem.title, METHODS[method].title, time, iterations])
+            if method in result.outcomes:
+                iterations = result.cell(method, "iterations") if method in STOPS else "-"
+                time = result.cell(method, "seconds", 3)
+                rows.append([result.problem.title, METHODS[method].title, time, iterations])
     note = (
         "The paper stops each one-against-all problem separately and averages; here all stop "
         "together, by a criterion on the predicted classes. The paper's line-search iterations "
