@@ -8,8 +8,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.datasets import mask_labels
-
 UNLABELED = -1
 IndexArray = NDArray[np.int64]
 Codes = NDArray[np.int64]  # of classes, or UNLABELED
@@ -63,7 +61,9 @@ def draw_per_class(labels: NDArray[np.int64], count: int, rng: np.random.Generat
 
 def with_labels(truth: Codes, count: int, rng: np.random.Generator) -> Codes:
     """Draw `count` points of each class, and return the labels with all others hidden."""
-    return mask_labels(truth, labeled_indices=draw_per_class(truth, count, rng))
+    y, rows = np.full_like(truth, UNLABELED), draw_per_class(truth, count, rng)
+    y[rows] = truth[rows]
+    return y
 
 
 def draw_evenly(

@@ -21,7 +21,6 @@ import scipy.linalg as sla
 from sklearn.exceptions import ConvergenceWarning
 
 from benchmarks.shared.labels import UNLABELED, error_rate
-from lapwing.exceptions import LapwingWarning
 
 T = TypeVar("T")
 STATUS = Path("/proc/self/status")
@@ -59,6 +58,9 @@ def quiet() -> Iterator[None]:
     Components of a graph have no label, few labels contradict the balance, all points are assigned
     to one class, or a solver does not converge: errors are measured nevertheless.
     """
+    # Imported late, as processes that measure the memory of other libraries import this module.
+    from lapwing.exceptions import LapwingWarning
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LapwingWarning)
         warnings.simplefilter("ignore", ConvergenceWarning)
