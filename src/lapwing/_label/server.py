@@ -87,8 +87,8 @@ def application(session: Session, token: str, downloads: Mapping[str, Download])
     handlers = _Handlers(session, downloads)
     found = Starlette(
         routes=[
-            Route("/", handlers.page),
-            Route("/static/{name}", handlers.static),
+            Route("/", handlers.file),
+            Route("/static/{name}", handlers.file),
             *(Route(f"/api/{name}", handlers.answer(ask)) for name, ask in QUESTIONS.items()),
             Route("/api/events", handlers.events),
             Route("/api/export/{name}", handlers.export),
@@ -115,22 +115,23 @@ class _Handlers:
         self._session = session
         self._downloads = downloads
         self._files = _page_files()
-        # A fit for a download takes as long as the start of the page, and must not delay others.
+        # Further requests are queued. A fit for a download takes as long as the start of the page,
+        # and must not delay others.
         self._answering, self._exporting = CapacityLimiter(_THREADS), CapacityLimiter(1)
         self._n_streams = 0
 
-    async def page(self, request: Request) -> Response:
-        return self._file("index.html")
-
-    async def static(self, request: Request) -> Response:
-        return self._file(request.path_params["name"])
+    async def file(self, request: Request) -> Response:
+        name = request.path_params.get("name", "index.html")
+        if name not in self._files:
+            raise RequestError(_UNMATCHED[404], 404)
+        return Response(self._files[name].read_bytes(), media_type=_media_type(name))
 
     def answer(self, ask: Question) -> Handler:
         """Return the handler of a question."""
 
         async def handle(request: Request) -> Response:
             asked = {**request.query_params, **request.path_params}
-            found = await self._call(ask, self._session, asked)
+            found = await to_thread.run_sync(ask, self._session, asked, limiter=self._answering)
             return found if isinstance(found, Response) else _json(found)
 
         return handle
@@ -140,7 +141,9 @@ class _Handlers:
 
         async def handle(request: Request) -> Response:
             message = read_json(await _body(request), action.members)
-            done = await self._call(action.call, self._session, message)
+            done = await to_thread.run_sync(
+                action.call, self._session, message, limiter=self._answering
+            )
             return _json({"version": done} if isinstance(done, int) else done._asdict())
 
         return handle
@@ -151,9 +154,8 @@ class _Handlers:
             known = ", ".join(self._downloads)
             raise RequestError(f"There is no such file. There are {known}.", 404)
         try:
-            content = await self._call(
-                self._downloads[name], self._session, limiter=self._exporting
-            )
+            write = self._downloads[name]
+            content = await to_thread.run_sync(write, self._session, limiter=self._exporting)
         except (ValueError, MemoryError, ImportError) as error:
             raise RequestError(str(error) or "There is not enough memory.", 409) from None
         named = {"content-disposition": f'attachment; filename="{name}"'}
@@ -165,20 +167,6 @@ class _Handlers:
         return StreamingResponse(
             self._stream(), media_type="text/event-stream", headers={"x-accel-buffering": "no"}
         )
-
-    async def _call(
-        self,
-        function: Callable[..., Any],
-        *arguments: object,
-        limiter: CapacityLimiter | None = None,
-    ) -> Any:
-        """Call a function in one of a few threads; further requests are queued."""
-        return await to_thread.run_sync(function, *arguments, limiter=limiter or self._answering)
-
-    def _file(self, name: str) -> Response:
-        if name not in self._files:
-            raise RequestError(_UNMATCHED[404], 404)
-        return Response(self._files[name].read_bytes(), media_type=_media_type(name))
 
     async def _stream(self) -> AsyncIterator[str]:
         """Generate events, the newest state first, so that no change is missed."""
