@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import shlex
 import sys
 import time
+from argparse import ArgumentParser
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -18,8 +20,6 @@ from typing import Any, Self
 _BEGUN = datetime.now(UTC), time.perf_counter(), os.getloadavg()[0]
 
 PACKAGES = ("lapwing-learn", "numpy", "scipy", "scikit-learn")
-# The output folder is left out: it does not affect results and may contain private names.
-_WITHOUT = ("--output",)
 
 
 @dataclass(frozen=True)
@@ -91,13 +91,10 @@ class RunInfo:
 
 
 def _shown(arguments: Sequence[str]) -> list[str]:
-    shown, skip = [], False
-    for one in arguments:
-        if skip or one in _WITHOUT:
-            skip = not skip
-        elif not one.startswith(tuple(f"{option}=" for option in _WITHOUT)):
-            shown.append(one)
-    return shown
+    """Leave out the output folder: it does not affect results and may contain private names."""
+    parser = ArgumentParser(add_help=False, allow_abbrev=False)
+    parser.add_argument("--output")
+    return parser.parse_known_args(arguments)[1]
 
 
 def _duration(seconds: float) -> str:
@@ -125,11 +122,9 @@ def describe_machine() -> str:
 
 def _processor() -> str:
     known = Path("/proc/cpuinfo")
-    if known.is_file():
-        for line in known.read_text(encoding="utf-8", errors="replace").splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    return platform.processor() or platform.machine()
+    text = known.read_text(encoding="utf-8", errors="replace") if known.is_file() else ""
+    model = re.search(r"^model name\s*:\s*(.+?)\s*$", text, re.MULTILINE)
+    return model[1] if model else platform.processor() or platform.machine()
 
 
 def processor_seconds() -> float:
