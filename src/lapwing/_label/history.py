@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -194,17 +194,12 @@ class History:
         RequestError
             If another class has this name.
         """
-        before = self.classes[code]
+        before, number = self.classes[code], len(self.batches) + 1
         renaming = Renaming(code, before, name)
-        after = self.with_batch(
-            Batch(len(self.batches) + 1, *NO_ROWS, time=time, renaming=renaming)
+        after = self.with_batch(Batch(number, *NO_ROWS, time=time, renaming=renaming))
+        return after._renamed(
+            lambda shared: f"There is a class {name!r} already. Merge {before!r} with it instead."
         )
-        classes, shared = after._class_names()
-        if shared is not None:
-            raise RequestError(
-                f"There is a class {name!r} already. Merge {before!r} with it instead.", 409
-            )
-        return replace(after, classes=classes)
 
     def without(self, number: int) -> History:
         """Undo a batch: its rows have the labels of the other batches.
@@ -224,13 +219,9 @@ class History:
         for batch in self.batches:
             if batch.number not in taken_back:
                 codes[batch.rows] = batch.codes
-        after = replace(self, taken_back=taken_back, codes=codes)
-        classes, shared = after._class_names()
-        if shared is not None:
-            raise RequestError(
-                f"Another class is called {shared!r} by now. Rename that one first.", 409
-            )
-        return replace(after, classes=classes)
+        return replace(self, taken_back=taken_back, codes=codes)._renamed(
+            lambda shared: f"Another class is called {shared!r} by now. Rename that one first."
+        )
 
     def counts(self) -> dict[str, int]:
         """Count the labels of each class."""
@@ -241,17 +232,21 @@ class History:
         """Return the labels as texts, empty for unlabelled rows."""
         return np.array([*self.classes, ""], dtype=object)[self.codes]
 
-    def _class_names(self) -> tuple[tuple[str, ...], str | None]:
-        """Return the names of the classes after all renamings, and one that two classes share."""
+    def _renamed(self, refusal: Callable[[str], str]) -> History:
+        """Apply all renamings to the names of the classes.
+
+        Raises
+        ------
+        RequestError
+            If two classes have the same name; the message is `refusal` of it.
+        """
         names, touched = list(self.first_names), set()
         for batch in self.batches:
             if batch.renaming is not None:
                 touched.add(batch.renaming.code)
                 if batch.number not in self.taken_back:
                     names[batch.renaming.code] = batch.renaming.name
-        shared = (
-            names[code]
-            for code in touched
-            if any(same_label(names[code], name) for k, name in enumerate(names) if k != code)
-        )
-        return tuple(names), next(shared, None)
+        for code in touched:
+            if any(same_label(names[code], name) for k, name in enumerate(names) if k != code):
+                raise RequestError(refusal(names[code]), 409)
+        return replace(self, classes=tuple(names))
