@@ -19,7 +19,7 @@ from lapwing import LapERLSClassifier
 from lapwing._app.reporting import table_of
 from lapwing._label.journal import Journal
 from lapwing._label.material import Material
-from lapwing._label.model import Model, ModelSnapshot
+from lapwing._label.model import BackgroundModel, ModelSnapshot
 from lapwing._label.session import Receipt, Session
 
 CENTERS = [[0, 0], [6, 0], [0, 6]]
@@ -92,13 +92,13 @@ def session(
     folder: Path | None = None,
     *,
     neighbor_map: bool = False,
-    model: type[Any] = Model,
+    model: type[Any] = BackgroundModel,
     **options: Any,
 ) -> Iterator[Session]:
     """A session that has learnt its labels; its journal is in a folder."""
     rows = material(X, **options)
     journal = None if folder is None else journal_of(folder, rows)
-    with mock.patch("lapwing._label.session.Model", model):
+    with mock.patch("lapwing._label.session.BackgroundModel", model):
         found = Session(rows, journal, neighbor_map=neighbor_map)
     try:
         assert found.wait()

@@ -18,7 +18,7 @@ from lapwing._host.threads import single_blas_thread
 from lapwing._label.history import NO_CODE, History
 from lapwing._label.learner import Answers, Estimate, Learner, PointGraph, SuspiciousLabel
 from lapwing._label.material import Material
-from lapwing._label.state import State
+from lapwing._label.state import LabelingState
 from lapwing._label.words import RequestError
 from lapwing._report.text import plural
 
@@ -73,7 +73,7 @@ class ModelSnapshot:
         return [*self.notes, *self.remarks, *filter(None, [self.failure])]
 
 
-class Model:
+class BackgroundModel:
     """Model that learns offered labels and reports updates; can be used from any thread.
 
     Parameters
@@ -101,7 +101,7 @@ class Model:
         n_classes: int,
         lock: threading.RLock,
         notify: Callable[[str, int], None],
-        keep: Callable[[State, Answers, Estimate | None], None],
+        keep: Callable[[LabelingState, Answers, Estimate | None], None],
     ) -> None:
         self._ids = material.table.ids
         self._notify, self._keep = notify, keep
@@ -125,7 +125,7 @@ class Model:
             raise RequestError("The graph has not been computed yet. Try again in a moment.", 409)
         return self.learnt.graph
 
-    def learn(self, state: State) -> None:
+    def learn(self, state: LabelingState) -> None:
         """Learn these labels next; labels that are still waiting are dropped."""
         self._learning.offer(state)
 
@@ -172,7 +172,7 @@ class Model:
             self.learnt = replace(self.learnt, **changes)
             self._changed.notify_all()
 
-    def _learn(self, state: State) -> None:
+    def _learn(self, state: LabelingState) -> None:
         answers: Answers | None = None
         remarks: tuple[str, ...] = ()
         failure = self.learnt.failure
@@ -196,7 +196,7 @@ class Model:
         if self.learnt.graph is not None:
             self._advising.offer((state, answers))
 
-    def _advise(self, learnt: tuple[State, Answers | None]) -> None:
+    def _advise(self, learnt: tuple[LabelingState, Answers | None]) -> None:
         state, answers = learnt
         version, codes = state.version, state.history.codes
         if answers is not None and not self._advising.pause(_GRASP):

@@ -21,9 +21,9 @@ from lapwing._label.journal import Journal, JournalError, Record, now
 from lapwing._label.learner import Answers, Estimate
 from lapwing._label.mapping import MapJob
 from lapwing._label.material import Maps, Material
-from lapwing._label.model import QUEUED, Model
+from lapwing._label.model import QUEUED, BackgroundModel
 from lapwing._label.state import (
-    State,
+    LabelingState,
     check_places,
     distinct,
     looks_done,
@@ -82,7 +82,7 @@ class Session:
         self._queued: list[int] = []  # the queue as last shown
         self._finder = Finder(material.table, material.texts)
         self._notes: tuple[str, ...] = material.notes
-        self._state = State.of(material) if journal is None else _resumed(material, journal)
+        self._state = LabelingState.of(material) if journal is None else _resumed(material, journal)
         if journal is not None and journal.n_cut:
             self._notes += (
                 "The last change in the journal was not finished, and never shown as saved. It was "
@@ -91,7 +91,9 @@ class Session:
         if material.target is not None and material.target != self._state.target:
             self.aim(material.target)
         n_classes = len(self.history.classes)
-        self._model = Model(material, n_classes, self._lock, self._model_changed, self._keep_point)
+        self._model = BackgroundModel(
+            material, n_classes, self._lock, self._model_changed, self._keep_point
+        )
         self._mapping = MapJob(self._take_map) if neighbor_map else None
         self._maps = Maps(material, lambda: self._model.point_graph.eigenmap())
         self._model.learn(self._state)
@@ -439,7 +441,7 @@ class Session:
 
     def _commit(self, *records: Record, part: str | None = "labels") -> None:
         """Apply a change, write it to disk and report it; an impossible one is not written."""
-        after = reduce(State.after, records, self._state)
+        after = reduce(LabelingState.after, records, self._state)
         if self._journal is not None:
             for record in records:
                 self._journal.append(record)
@@ -490,7 +492,9 @@ class Session:
         code = self.history.code(name)
         return name if code is None else self.history.classes[code]
 
-    def _keep_point(self, learnt: State, answers: Answers, estimate: Estimate | None) -> None:
+    def _keep_point(
+        self, learnt: LabelingState, answers: Answers, estimate: Estimate | None
+    ) -> None:
         """Add a point to the curve, and write it to the journal if possible."""
         n_classes = len(learnt.history.classes)
         n_labels = learnt.history.n_labeled
@@ -504,10 +508,10 @@ class Session:
                     self._commit(record, part=None)
 
 
-def _resumed(material: Material, journal: Journal) -> State:
+def _resumed(material: Material, journal: Journal) -> LabelingState:
     """Return the state after the records of a journal."""
     try:
-        return State.of(material, journal.records)
+        return LabelingState.of(material, journal.records)
     except (KeyError, TypeError, ValueError, IndexError, OverflowError, RequestError):
         journal.close()
         raise JournalError(

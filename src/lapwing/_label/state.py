@@ -30,7 +30,7 @@ MARKS = ("flagged", "skipped")
 
 
 @dataclass(frozen=True, eq=False)
-class State:
+class LabelingState:
     """Labels, check rows, marks and the target of a session.
 
     Attributes
@@ -59,7 +59,7 @@ class State:
     version: int = 0
 
     @classmethod
-    def of(cls, material: Material, records: Sequence[Record] = ()) -> State:
+    def of(cls, material: Material, records: Sequence[Record] = ()) -> LabelingState:
         """Return the state of a table after the records of a journal.
 
         Raises
@@ -81,7 +81,7 @@ class State:
         codes = self.history.codes
         return sorted(row for row in self.marks[mark] if codes[row] == NO_CODE)
 
-    def after(self, record: Record) -> State:
+    def after(self, record: Record) -> LabelingState:
         """Return the state after a record.
 
         Raises

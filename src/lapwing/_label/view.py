@@ -12,7 +12,7 @@ from lapwing._label.history import NO_CODE, Batch, History
 from lapwing._label.learner import Answers, Estimate, SuspiciousLabel
 from lapwing._label.material import Material, encode_columns
 from lapwing._label.model import ModelSnapshot
-from lapwing._label.state import State, looks_done
+from lapwing._label.state import LabelingState, looks_done
 from lapwing._report.text import percent, plural
 from lapwing.model_selection.evidence import rows_needed
 
@@ -21,7 +21,7 @@ _DOUBTS_SHOWN = 50
 _NOBODY = 65535
 
 
-def state_of(state: State, learnt: ModelSnapshot, material: Material) -> dict[str, Any]:
+def state_of(state: LabelingState, learnt: ModelSnapshot, material: Material) -> dict[str, Any]:
     """Return the labels and the model, which has learnt these or earlier labels, for the page."""
     history, answers, advice = state.history, learnt.answers, learnt.advice
     classes, estimate = history.classes, advice.estimate
@@ -159,7 +159,7 @@ def _checked(batch: Batch, history: History) -> str:
 
 
 def _finish(
-    state: State, estimate: Estimate | None, material: Material, n_labeled: int
+    state: LabelingState, estimate: Estimate | None, material: Material, n_labeled: int
 ) -> dict[str, Any] | None:
     """Describe whether the target is reached, or what is missing; None without a target."""
     target = state.target
