@@ -75,6 +75,18 @@ def test_sparse_points_are_fitted_as_in_memory(client: Any) -> None:
         model.fit(mixed.persist(), np.append(CASE.y, -1))
 
 
+def test_single_precision_and_smoothed_losses_as_in_memory(client: Any) -> None:
+    X = CASE.X.astype(np.float32)
+    chunks = array.from_array(X, chunks=(50, -1)).persist()
+    options: dict[str, Any] = {"method": "gradient", "tol": 1e-6}  # smooths the hinge losses
+    model = DaskS3VC(**options).fit(chunks, CASE.labels, WEIGHTS)
+    local = lapwing.S3VC(kernel="linear", multi_class="ovr", **options).fit(X, CASE.y, WEIGHTS)
+    assert model.coef_.dtype == np.float32
+    np.testing.assert_array_equal(model.transduction_.compute(), local.transduction_)
+    np.testing.assert_allclose(model.objective_, local.objective_, rtol=1e-5)
+    np.testing.assert_allclose(model.coef_, local.coef_, rtol=1e-4)
+
+
 @pytest.mark.parametrize(
     ("model", "local"),
     [
