@@ -42,6 +42,15 @@ def test_results_are_cached_by_their_keys(tmp_path: Path) -> None:
     assert CALLS == [5, 6]
 
 
+def test_results_of_another_release_are_computed_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for version in ("1", "2", "2"):
+        monkeypatch.setattr("lapwing._host.files.__version__", version)
+        squares(3, str(tmp_path))
+    assert CALLS == [3, 3]
+
+
 def test_nothing_is_cached_without_memory() -> None:
     assert len(squares(3, None)) == len(squares(3, None)) == 3
     assert CALLS == [3, 3]

@@ -15,6 +15,8 @@ from typing import Any, TypeVar
 from joblib.memory import MemorizedFunc
 from sklearn.utils.validation import check_memory
 
+from lapwing._version import __version__
+
 _NO_ROOM = {errno.ENOSPC, errno.EDQUOT}
 
 
@@ -174,7 +176,8 @@ def cached(memory: Any, key: object, compute: Callable[[], T]) -> T:
     ----------
     memory : str, joblib.Memory, any object with its ``cache``, or None
     key : object
-        Name of the computation, and the values on which its result depends; joblib hashes it.
+        Name of the computation, and the values on which its result depends. joblib hashes it with
+        the version of the package, as it does not see the code of the computation.
     compute : callable
         () -> result
 
@@ -183,6 +186,7 @@ def cached(memory: Any, key: object, compute: Callable[[], T]) -> T:
     ValueError
         If the folder cannot be written.
     """
+    key = (__version__, key)
     keeping: Any = _opened(memory).cache(_result, ignore=["compute"])
     if isinstance(keeping, MemorizedFunc) and keeping.check_call_in_cache(key, compute):
         kept = keeping.call_and_shelve(key, compute)

@@ -33,7 +33,7 @@ from lapwing._host.warn import warn
 from lapwing._rows.base import PointData, blocks_of, is_rows, moments_of
 from lapwing.exceptions import TiedPointsWarning
 from lapwing.graphs.base import check_magnitude
-from lapwing.graphs.order_statistics import Columns, StreamedColumns, Table, quantiles
+from lapwing.graphs.order_statistics import Columns, StreamedColumns, ViewedColumns, quantiles
 
 _BLOCK_BYTES = 2**24  # of coordinates: 16 MB, as several copies are in memory
 _MOST_BINS = 2000  # half a second per direction
@@ -206,7 +206,7 @@ def fit_eigenfunctions(
 
 def eigenfunctions_along(
     rotation: Rotation,
-    points: Table,
+    points: ViewedColumns,
     n: int,
     *,
     n_functions: int | None,
@@ -219,7 +219,7 @@ def eigenfunctions_along(
     Parameters
     ----------
     rotation : Rotation
-    points : Table
+    points : ViewedColumns
         The features of the points.
     n : int
         Number of points.
@@ -353,7 +353,9 @@ class _Histograms(NamedTuple):
     widths: Array  # (q,): distances between centres
 
 
-def _histograms(rotation: Rotation, points: Table, n: int, n_bins: int, clip: float) -> _Histograms:
+def _histograms(
+    rotation: Rotation, points: ViewedColumns, n: int, n_bins: int, clip: float
+) -> _Histograms:
     """Count points in bins between two quantiles of their coordinates, in several passes."""
     along = points.view(_along, rotation)
     bounds, ends = quantiles(along, n, [clip, 1 - clip])

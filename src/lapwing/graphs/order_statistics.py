@@ -33,7 +33,7 @@ class Columns(Protocol):
         """Return ``task(block, *arguments)`` for each block."""
 
 
-class Table(Columns, Protocol):
+class ViewedColumns(Columns, Protocol):
     """Columns, such as the features of points, from which others are computed."""
 
     def view(self, function: Callable[..., Array], *arguments: Any) -> Columns:
