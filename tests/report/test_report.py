@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import tracemalloc
 import warnings
 from collections import Counter
 from collections.abc import Callable
@@ -210,6 +211,28 @@ def test_partial_truth_with_unknown_classes(two_moons: Any) -> None:
     own = collect(replace(fit, table=table))
     assert own.truth["n"] == data.truth["n"]
     assert (own.map["projection"], own.fitted["source"]) == ("your columns", "moons.csv")
+
+
+def test_memory_of_many_true_classes_is_of_the_order_of_the_rows() -> None:
+    n, answer = 4000, np.zeros(4000, dtype=np.intp)
+    truth = np.arange(n)
+    truth[-1] = n - 2
+    rows = ClassRows(
+        [f"c{k}" for k in range(n)], 2, np.arange(n), answer > 0, answer - 1, answer, answer + 1,
+        np.ones(n), answer > 0, None, None, truth,
+    )  # fmt: skip
+    tracemalloc.start()
+    try:
+        found = rows.compare_with_truth("t")
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 5e6  # a matrix of all classes has 128 MB
+    assert (found["n"], found["n_errors"], found["matrix"]) == (n, n - 1, [])
+    assert [tuple(pair.values()) for pair in found["confusions"][:2]] == [
+        ("c3998", "c0", 2),
+        ("c1", "c0", 1),
+    ]
 
 
 def test_integer_classes_are_compared_as_numbers() -> None:

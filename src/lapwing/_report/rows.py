@@ -280,24 +280,27 @@ def _confusions(
     true: NDArray[np.intp], answer: NDArray[np.intp], names: list[str]
 ) -> dict[str, Any]:
     """Count errors and confusions of answers."""
-    c = len(names)
-    matrix = np.bincount(true * c + answer, minlength=c * c).reshape(c, c)
-    right, found, given = matrix.diagonal(), matrix.sum(axis=1), matrix.sum(axis=0)
+    c, missed = len(names), true != answer
+    found, given, right = (np.bincount(k, minlength=c) for k in (true, answer, true[~missed]))
     shown = np.flatnonzero(found + given)
-    wrong = matrix - np.diag(right)
-    largest = np.argsort(-wrong, axis=None, kind="stable")[:_CONFUSIONS]
-    pairs = np.unravel_index(largest[wrong.flat[largest] > 0], wrong.shape)
-    truths, predicted = np.array(names, dtype=object)[np.stack(pairs)]
+    # Only pairs that occur: a matrix of all classes would be far larger than the rows.
+    pairs, n_rows = np.unique(true[missed] * c + answer[missed], return_counts=True)
+    largest = np.argsort(-n_rows, kind="stable")[:_CONFUSIONS]
+    truths, predicted = np.array(names, dtype=object)[np.stack(divmod(pairs[largest], c))]
+    matrix: list[list[int]] = []
+    if (m := len(shown)) <= _MATRIX_CLASSES:
+        cells = np.searchsorted(shown, true) * m + np.searchsorted(shown, answer)
+        matrix = np.bincount(cells, minlength=m * m).reshape(m, m).tolist()
     return {
         "n": len(true),
-        "n_errors": int(wrong.sum()),
-        "error_rate": float(np.mean(true != answer)),
+        "n_errors": int(missed.sum()),
+        "error_rate": float(missed.mean()),
         "classes": [names[k] for k in shown],
         "codes": shown.tolist(),
-        "matrix": matrix[np.ix_(shown, shown)].tolist() if len(shown) <= _MATRIX_CLASSES else [],
+        "matrix": matrix,
         "recall": [float(right[k] / found[k]) if found[k] else None for k in shown],
         "precision": [float(right[k] / given[k]) if given[k] else None for k in shown],
-        "confusions": records(truth=truths, predicted=predicted, n_rows=wrong[pairs]),
+        "confusions": records(truth=truths, predicted=predicted, n_rows=n_rows[largest]),
     }
 
 
