@@ -1122,6 +1122,10 @@ def test_rejects_wrong_arguments(two_moons: Any) -> None:
         ValueError, match="truth must have an entry for each of the 120 rows, got 3"
     ):
         collect(fit, truth=[1, 2, 3])
-    for wrong in (np.zeros((120, 3)), np.zeros((5, 2)), np.full((120, 2), np.nan)):
-        with pytest.raises(ValueError, match="embedding must be two columns of finite numbers"):
+    for wrong, message in (
+        (np.zeros((120, 3)), r"embedding must be two columns of 120 rows, not of shape \(120, 3\)"),
+        (np.zeros((5, 2)), "embedding must be two columns of 120 rows"),
+        (np.full((120, 2), np.nan), r"embedding has missing or infinite numbers\. Fill them in"),
+    ):
+        with pytest.raises(ValueError, match=message):
             collect(fit, embedding=wrong)

@@ -201,6 +201,15 @@ def test_a_folder_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
     np.testing.assert_array_equal(found, letters(TEXTS))
 
 
+def test_vectors_of_another_length_than_those_of_other_texts_are_not_kept(
+    store: VectorStore,
+) -> None:
+    vectors(letters, ["a"], store)
+    with pytest.warns(LapwingWarning, match="The vectors of the texts are not kept"):
+        found = vectors(lambda texts: np.ones((len(texts), 99)), ["b"], store)
+    assert found.shape == (1, 99)
+
+
 def test_changed_widths_of_vectors_are_reported(store: VectorStore) -> None:
     vectors(letters, ["a"], store)
     with pytest.raises(ValueError, match=r"another length than those in .*v\.npz\. Delete"):

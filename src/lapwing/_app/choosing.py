@@ -311,7 +311,7 @@ def command_of(estimator: Any, request: LabeledRequest, points: Any) -> str:
     return "" if settings is None else fit_command(request, method=method.name, settings=settings)
 
 
-def fit_line(table: Table, request: LearningRequest) -> StatusLine:
+def status_of_fit(table: Table, request: LearningRequest) -> StatusLine:
     """Make the status line of a fit, with a forecast of its seconds."""
     title = "Choosing a method" if request.automatic else request.chosen.class_name
     return StatusLine(title, request.quiet, request.chosen.forecast(size_of(table)).seconds)

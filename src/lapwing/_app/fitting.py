@@ -323,8 +323,8 @@ def fit_estimator(estimator: Any, points: Any, y: NDArray[Any], request: Learnin
 def fit_twin(estimator: Any, method: CommandMethod, points: Any, table: Table) -> FittedTwin | None:
     """Fit the supervised twin: the same estimator without the term of the unlabelled rows.
 
-    None if the method has none, or the points are a kernel matrix, whose labelled rows are not
-    points.
+    None if the method has none, or if it takes the labelled rows alone and the points are a kernel
+    matrix, whose labelled rows are not points.
     """
     given = estimator.get_params(deep=False).get("kernel")
     precomputed = isinstance(given, str) and given == "precomputed"
@@ -541,6 +541,8 @@ def _client(request: FitRequest) -> Iterator[Any]:
         try:
             client = distributed.Client(place, timeout=_CONNECT)
         except (OSError, TimeoutError, ValueError) as error:
+            if request.cluster is None:
+                raise
             raise ValueError(
                 f"{request.cluster_flag} {place}: no Dask scheduler answers there ({error}). Start "
                 "one by `dask scheduler`, or use --workers 2 for this machine alone."

@@ -171,7 +171,10 @@ def as_fit_request(request: LabeledRequest, **changes: Any) -> FitRequest:
 
 
 def fit_command(request: LabeledRequest, **changes: Any) -> str:
-    """Return the command of `as_fit_request`; the output files are those of a fit."""
+    """Return the command that fits the same table with changed options.
+
+    The output files are kept if the request is a fit.
+    """
     return as_fit_request(request, **changes).full_command
 
 

@@ -210,7 +210,7 @@ def read_table(request: LabeledRequest) -> Table:
 def fit_table(request: requests.FitRequest) -> None:
     """Fit, write the files, and print the summary."""
     table = read_table(request)
-    with choosing.fit_line(table, request):
+    with choosing.status_of_fit(table, request):
         outcome = fitting.fit(table, request)
     conclude(outcome, workflow.fit_summary, console.describe_fit, workflow.write_fit)
 
@@ -278,7 +278,7 @@ def suggest(request: requests.SuggestRequest) -> None:
     of two classes, the rows are spread over the table.
     """
     table = read_table(request)
-    with choosing.fit_line(table, request.decided(numeric=table.numeric)):
+    with choosing.status_of_fit(table, request.decided(numeric=table.numeric)):
         found = fitting.suggest(table, request)
     conclude(
         found, workflow.suggestion_summary, console.describe_suggestion, workflow.write_suggestion

@@ -64,11 +64,10 @@ def choose_rows(
 def read_embedding(embedding: ArrayLike, n: int) -> NDArray[np.float64]:
     """Read the coordinates of n rows on a map of the user."""
     plane = np.asarray(embedding, dtype=np.float64)
-    if plane.shape != (n, 2) or not np.isfinite(plane).all():
-        raise ValueError(
-            f"embedding must be two columns of finite numbers for the {n} rows, not of shape "
-            f"{plane.shape}; fill in missing ones."
-        )
+    if plane.shape != (n, 2):
+        raise ValueError(f"embedding must be two columns of {n} rows, not of shape {plane.shape}.")
+    if not np.isfinite(plane).all():
+        raise ValueError("embedding has missing or infinite numbers. Fill them in.")
     return plane
 
 

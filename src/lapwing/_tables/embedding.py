@@ -101,9 +101,10 @@ class VectorStore:
             return {}
 
     def save(self, known: Mapping[str, Vectors]) -> None:
-        """Write vectors atomically; warn if the folder cannot be written."""
-        keys, vectors = np.array(list(known)), np.stack(list(known.values()))
+        """Write vectors atomically; warn if that fails."""
         try:
+            # Vectors of another length do not stack, if an encoder changed and its digest did not.
+            keys, vectors = np.array(list(known)), np.stack(list(known.values()))
             with atomic_write(self.path) as temporary, temporary.open("wb") as file:
                 np.savez(file, encoder=np.array(self.digest), keys=keys, vectors=vectors)
         except (OSError, ValueError) as error:

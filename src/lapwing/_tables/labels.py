@@ -114,14 +114,14 @@ def _fill_in(
     assert raw.keys is not None
     texts, numbers = blank(labels.texts), labels.numbers_or_nan.copy()
     remarks: list[str] = []
-    n_suggested = 0
+    n_suggested, names = 0, raw.row_names
     for one in raw.answers:
         new = blank(one.labels.texts)
         given = new != ""
         rows, new = one.rows[given], new[given]
         before = texts[rows]
         clash = [
-            f"row {str(raw.row_names[row])!r} is {text!r} and was {old!r} before"
+            f"row {str(names[row])!r} is {text!r} and was {old!r} before"
             for row, text, old in zip(rows, new, before, strict=True)
             if old != "" and not same_label(text, old)
         ]
