@@ -40,7 +40,7 @@ from lapwing.spaces.functions import (
     LinearFunction,
     NeighborhoodFunction,
 )
-from lapwing.spaces.recipes import Landmarks, SpaceRecipe
+from lapwing.spaces.recipes import Landmarks, Linear, SpaceRecipe
 
 _NEIGHBORS = 10
 _LANDMARKS = 2000
@@ -269,8 +269,8 @@ class BalancedGraphClassifier(
 
     def _make_space(self, problem: Problem) -> Space:
         kernel = self._make_kernel(problem)
-        if kernel is None:
-            return self._space_of(None, kernel, problem)
+        if kernel is None or isinstance(self.space, Linear):
+            return self._space_of(Linear(), kernel, problem)
         recipe = Landmarks(_LANDMARKS) if isinstance(self.space, str) else self.space
         if recipe is None or kernel.precomputed:
             return self._mapped_full_space(kernel, problem)

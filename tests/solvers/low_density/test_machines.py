@@ -50,6 +50,12 @@ def test_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     np.testing.assert_array_equal(shared.objective_, alone.objective_)
 
 
+def test_one_start_draws_nothing_from_the_generator_of_the_caller() -> None:
+    random = np.random.RandomState(0)
+    S3VC(random_state=random, **ONE_DESCENT).fit(*three_classes())
+    assert random.rand() == np.random.RandomState(0).rand()
+
+
 def test_callbacks_are_called_by_one_thread_at_a_time() -> None:
     inside, most = [0], [0]
 

@@ -327,11 +327,17 @@ def _fit_pairs(
         return machine._replace(share=taken)
 
     with single_blas_thread():  # entered once, not by every pair
-        # A generator for each pair, so that no draw depends on the order of the threads.
-        seeds = recipe.random.randint(2**31 - 1, size=len(pairs)).tolist()
-        randoms = map(np.random.RandomState, seeds)
+        randoms = _generators(recipe, len(pairs))
         n_threads = _threads(space, observations, shares)
         return Machines(share(n_threads, fit, range(len(pairs)), randoms))
+
+
+def _generators(recipe: MachineSettings, count: int) -> list[np.random.RandomState]:
+    """Return a generator for each pair, so that no draw depends on the order of the threads."""
+    if recipe.n_init == 1:  # no draw, and the generator of the caller stays as it is
+        return [recipe.random] * count
+    seeds = recipe.random.randint(2**31 - 1, size=count).tolist()
+    return [np.random.RandomState(seed) for seed in seeds]
 
 
 def _threads(space: Space, observations: ClassObservations, shares: Array) -> int:
