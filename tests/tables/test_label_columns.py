@@ -100,6 +100,25 @@ def test_labels_of_two_files_are_coded_together(tmp_path: Path) -> None:
     assert words.y.tolist() == ["1", "x", "", "1", "1", "x", "", "2.0"]
 
 
+def test_files_without_the_label_column(tmp_path: Path) -> None:
+    rows = {"a": "id,x\na,1.5\nb,3\n", "b": "id,x,y\nc,5.5,u\nd,7,v\n", "k": "id,y\na,u\nb,v\n"}
+    plain, labelled, answers = (write(tmp_path / f"{k}.csv", text) for k, text in rows.items())
+    lacks = rf"^{re.escape(str(plain))} has no column 'y' \(--label\)"
+    for paths in ([plain, labelled, answers], [plain, labelled], [labelled, plain], [plain]):
+        with pytest.raises(ValueError, match=lacks):
+            reading.read(paths, id="id")
+    assert reading.read([plain, answers], id="id").y.tolist() == ["u", "v"]
+    # Their rows are unlabelled where the column may be missing.
+    for paths, y in ([plain, labelled], ["", "", *"uv"]), ([labelled, plain], [*"uv", "", ""]):
+        assert reading.read(paths, id="id", absent=True).y.tolist() == y
+    arrays = [write(tmp_path / "a.npy", np.eye(4)[:2]), tmp_path / "b.npz"]
+    write(arrays[1], {"X": np.eye(4), "y": np.array([0, 1, -1, -1])})
+    with pytest.raises(ValueError, match=r"a\.npy has no column 'y'"):
+        reading.read(arrays)
+    found = reading.read(arrays, absent=True)
+    assert found.labeled.tolist() == [False, False, True, True, False, False]
+
+
 @pytest.mark.parametrize(
     ("labels", "truth", "options", "coded"),
     [

@@ -265,7 +265,10 @@ class RawTable(FileFacts):
 
 
 def join_tables(parts: Sequence[RawTable], where: str) -> RawTable:
-    """Concatenate tables with the same columns, with the name `where`."""
+    """Concatenate tables with the same columns, with the name `where`.
+
+    Parts may lack columns that are not features, such as the label.
+    """
     if len(parts) == 1:
         return replace(parts[0], source=where)
     matrix: Any = None
@@ -280,12 +283,17 @@ def join_tables(parts: Sequence[RawTable], where: str) -> RawTable:
     first, decimals = parts[0], {part.decimal for part in parts}
     ignored = dict.fromkeys(name for part in parts for name in part.roles.ignored)
     row_ids = [part.roles.id for part in parts if part.roles.id is not None]
-    # Parts may lack columns that are not features.
+    labels = next((part for part in parts if part.labels is not None), first)
     texts = dict.fromkeys(name for part in parts for name in part.texts)
     return replace(
         first,
         n=sum(part.n for part in parts),
-        roles=replace(first.roles, ignored=tuple(ignored), id=next(iter(row_ids), None)),
+        roles=replace(
+            first.roles,
+            ignored=tuple(ignored),
+            id=next(iter(row_ids), None),
+            label=labels.roles.label,
+        ),
         cells={name: join_cells([part.cells[name] for part in parts]) for name in first.cells},
         matrix=matrix,
         texts={
@@ -293,6 +301,7 @@ def join_tables(parts: Sequence[RawTable], where: str) -> RawTable:
             for name in texts
         },
         places=None,
+        default_marker=labels.default_marker,
         remarks=tuple(dict.fromkeys(text for part in parts for text in part.remarks)),
         decimal=decimals.pop() if len(decimals) == 1 else "",
         source=where,

@@ -101,7 +101,8 @@ def read_raw(paths: Sequence[Path], selection: Selection) -> RawTable:
                 later.resolve(part.roles.names, str(source))  # for the error message
             tables.append(part)
             named.append(path)
-    if not answer_files and first.labels is None:
+    # Either all labels are in files of answers, or every file has the column.
+    if first.labels is None and (not answer_files or any(one.labels for one in tables)):
         selection.resolve(first.roles.names, str(sources[0]))  # for the error message
     raw = replace(join_tables(tables, name_of(named)), keys=keys)
     answers = tuple(locate(part, one, raw, selection.id) for one, part in answer_files)
