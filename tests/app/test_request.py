@@ -6,7 +6,8 @@ import re
 import shlex
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
+from inspect import get_annotations
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -97,14 +98,16 @@ def test_the_commands_that_follow_a_suggestion(asked: Asked) -> None:
 
 
 def test_every_field_is_an_option_of_its_verb() -> None:
-    # `info` has no progress to be quiet about, and `label` prints no summary.
-    optional = {"quiet", "as_json"}
     for name, command in typer.main.get_command(app).commands.items():
         kind = get_type_hints(getattr(verbs, name))["request"]
         assert getattr(kind, "verb", name) == name, f"{kind.__name__}.verb is not {name!r}"
         found = {p.name: p for p in command.params if p.name != "help"}
-        known = {one.name for one in fields(kind)}
-        assert known - optional <= set(found) <= known
+        known = {one.name: one for one in fields(kind)}
+        assert set(found) <= set(known)
+        # `info` has no progress to be quiet about, and `label` prints no summary.
+        for field in known.keys() - found.keys():
+            assert field not in get_annotations(kind), f"lapwing {name} lacks its own {field!r}"
+            assert known[field].default is not MISSING, f"lapwing {name} requires {field!r}"
         told = help_texts(kind)
         for one in fields(kind):
             if one.name in found and found[one.name].param_type_name == "option":
@@ -145,6 +148,21 @@ def test_a_verb_is_a_request_and_a_function(monkeypatch: pytest.MonkeyPatch) -> 
     for part in ("Count the labels of each class.", "Smallest number of rows", "--unlabeled"):
         assert part in shown
     refused(run("count t.csv --label z"), "t.csv", "'z'")
+
+
+def test_wrong_declarations_of_a_verb_are_errors() -> None:
+    message = "CountRequest has no field 'json', 'leest': without= takes names of fields, such as"
+    with pytest.raises(TypeError, match=message):
+        verb(CountRequest, without=("json", "quiet", "leest"))
+    with pytest.raises(ValueError, match="panel='Rows' must be one of PANELS: '', 'The table', "):
+        option(1, panel="Rows")
+
+    @dataclass(frozen=True, kw_only=True)
+    class PlainRequest(LabeledRequest):
+        least: int = 1
+
+    with pytest.raises(TypeError, match=r"'least' .* not declared .*option\(default, panel="):
+        verb(PlainRequest)
 
 
 def test_the_documentation_lists_the_verbs() -> None:

@@ -28,6 +28,7 @@ from lapwing._tables.predictions import require_writer
 from lapwing._tables.preprocessing import IMPUTES, SCALES
 from lapwing._tables.reading import FORMATS, name_of
 from lapwing._tables.roles import ReadOptions
+from lapwing._words import quoted
 
 # Panels of the help, in the order in which it shows them.
 TABLE = "The table"
@@ -85,6 +86,10 @@ class Option:
     writes: tuple[str, ...] | None = None
     needs: tuple[str, str] | None = None
 
+    def __post_init__(self) -> None:
+        if self.panel not in PANELS:
+            raise ValueError(f"panel={self.panel!r} must be one of PANELS: {quoted(PANELS)}.")
+
 
 def option(default: Any = MISSING, /, **how: Any) -> Any:
     """Declare a field as an option of the command line; see `Option` and `helps`."""
@@ -92,8 +97,19 @@ def option(default: Any = MISSING, /, **how: Any) -> Any:
 
 
 def option_of(one: Field[Any]) -> Option:
-    """Return the declaration of a field."""
-    found: Option = one.metadata["option"]
+    """Return the declaration of a field.
+
+    Raises
+    ------
+    TypeError
+        If it has none.
+    """
+    found: Option | None = one.metadata.get("option")
+    if found is None:
+        raise TypeError(
+            f"The field {one.name!r} of a request is not declared as an option: give it the value "
+            "option(default, panel=...)."
+        )
     return found
 
 

@@ -42,6 +42,7 @@ from lapwing._host.terminal import StatusLine
 from lapwing._report.page import Report
 from lapwing._tables.tables import Table
 from lapwing._version import __version__
+from lapwing._words import quoted
 
 R = TypeVar("R", bound=Request)
 T = TypeVar("T", fitting.Outcome, choosing.Compared, fitting.Suggestion, predicting.Predicted)
@@ -92,7 +93,18 @@ def verb(
         Examples at the end of the help.
     without : collection of str
         Fields that this verb does not offer.
+
+    Raises
+    ------
+    TypeError
+        If the request has no such field, or a field is not declared by `option`.
     """
+    unknown = [name for name in without if name not in {one.name for one in fields(request)}]
+    if unknown:
+        raise TypeError(
+            f"{request.__name__} has no field {quoted(unknown)}: without= takes names of fields, "
+            "such as as_json."
+        )
     hints, texts = get_type_hints(request), help_texts(request)
 
     def order(one: Field[Any]) -> tuple[bool, bool, int, bool]:
