@@ -388,8 +388,13 @@ def test_entries_come_from_the_first_or_the_named_class(
 ) -> None:
     made = type("Made", (), {"__doc__": f"Made.\n\n    {line}\n"})
     assert document(*homes)(made).__doc__ == f"Made.\n\n    {expected}\n"
-    with pytest.raises(KeyError, match="c"):
-        document(*homes)(type("Made", (), {"__doc__": "Made.\n\n    {c}\n"}))
+
+
+@pytest.mark.parametrize("line", ["{c}", "{Third.a}", "{a to c}", "{b to a}"])
+def test_missing_entry_is_an_error(line: str) -> None:
+    made = type("Made", (), {"__doc__": f"Made.\n\n    {line}\n"})
+    with pytest.raises(KeyError, match=f"Made: {line} has no entry in Home, Other, CHOICES"):
+        document(Home, Other)(made)
 
 
 EXAMPLES = [

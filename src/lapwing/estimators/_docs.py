@@ -160,6 +160,11 @@ def document(*homes: type) -> Callable[[T], T]:
     ----------
     *homes : type
         Classes whose docstrings hold the entries.
+
+    Raises
+    ------
+    KeyError
+        By the decorator, for a line without an entry.
     """
     documented = {home.__name__: _entries(home) for home in homes}
     known = ChainMap(*documented.values(), CHOICES)
@@ -172,14 +177,19 @@ def document(*homes: type) -> Callable[[T], T]:
     )
 
     def consecutive(first: str, last: str) -> str:
-        entries = next(each for each in documented.values() if {first, last} <= each.keys())
-        names = list(entries)
-        between = names[names.index(first) : names.index(last) + 1]
-        return "\n".join(entries[name] for name in between)
+        for entries in documented.values():
+            if {first, last} <= entries.keys():
+                names = list(entries)
+                between = names[names.index(first) : names.index(last) + 1]
+                return "\n".join(entries[name] for name in between)
+        return ""
 
     def filled(cls: T) -> T:
         def entry(marker: re.Match[str]) -> str:
-            text = consecutive(marker[2], marker[3]) if marker[3] else known[marker[2]]
+            text = consecutive(marker[2], marker[3]) if marker[3] else known.get(marker[2])
+            if not text:
+                places = ", ".join([*documented, "CHOICES"])
+                raise KeyError(f"{cls.__name__}: {marker[0].strip()} has no entry in {places}")
             return textwrap.indent(text, marker[1])
 
         cls.__doc__ = _MARKER.sub(entry, cls.__doc__ or "")
