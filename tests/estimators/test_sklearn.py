@@ -35,7 +35,7 @@ from lapwing import (
     LapSVC,
     LapSVR,
 )
-from lapwing.estimators.manifold import ManifoldEstimator
+from lapwing.estimators.manifold import ManifoldEstimator, StoppableEstimator
 from lapwing.model_selection import Candidate
 from lapwing.model_selection.candidates import LABELS_ALONE, SHEETS, SMOOTH
 from tests.helpers.callbacks import Record
@@ -202,18 +202,27 @@ def test_signatures_follow_the_contract(estimator: type) -> None:
         "gamma_I": 0.01 if estimator in REGRESSORS else 1.0,
         "graph": None,
         "solver": "auto",
-        "tol": 1e-8 if estimator is LapSVR else None,
+        "tol": None,
         "max_iter": 20_000,
         "fit_intercept": estimator in REGRESSORS,
     }
     if estimator in CLASSIFIERS:
         expected |= {"unlabeled": "auto", "class_weight": None, "class_prior": None}
-    if estimator is not LapSVR:
+    stoppable = issubclass(estimator, StoppableEstimator)
+    if stoppable:
         expected |= {"stopping": None, "warm_start": False, "random_state": None}
-    assert {name: parameters[name].default for name in expected} == expected
+    # A class may declare a parameter again, with another default.
+    inherited = expected.keys() - vars(estimator)["_declared"].keys()
+    assert {n: parameters[n].default for n in inherited} == {n: expected[n] for n in inherited}
     fit = inspect.signature(estimator.fit).parameters
-    stopped = [] if estimator is LapSVR else ["validation_data"]
+    stopped = ["validation_data"] if stoppable else []
     assert list(fit) == ["self", "X", "y", "sample_weight", *stopped]
+
+
+@pytest.mark.parametrize("estimator", [LapRLSRegressor, LapSVR])
+def test_defaults_of_regressors(estimator: Any) -> None:
+    model = estimator()
+    assert (model.gamma, model.gamma_I, model.fit_intercept) == ("wide", 0.01, True)
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)

@@ -42,6 +42,7 @@ from lapwing.exceptions import (
 from lapwing.solvers.base import Result, Settings, Status
 from tests.helpers.answers import scores
 from tests.helpers.data import data_for
+from tests.helpers.members import check_examples
 from tests.helpers.warned import texts
 
 CONSTANT = [
@@ -79,12 +80,16 @@ def test_warns_once_about_a_null_solution(estimator: Any) -> None:
 
 def test_every_estimator_has_a_null_solution() -> None:
     # Estimators that choose settings exclude constant ones; volumes exclude them in a partition.
-    estimators = {
-        found
-        for name in lapwing.estimators.__all__
-        if not issubclass(found := getattr(lapwing, name), PathEstimator | BalancedGraphClassifier)
-    }
-    assert {type(estimator) for estimator in CONSTANT} == estimators
+    check_examples(
+        {type(estimator).__name__ for estimator in CONSTANT},
+        [
+            name
+            for name in lapwing.estimators.__all__
+            if not issubclass(getattr(lapwing, name), PathEstimator | BalancedGraphClassifier)
+        ],
+        registry="__all__ of lapwing.estimators",
+        place="CONSTANT in tests/estimators/test_warnings.py",
+    )
 
 
 @pytest.mark.parametrize("weight", [1e-12, 1e-100])
