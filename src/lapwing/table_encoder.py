@@ -29,7 +29,7 @@ from lapwing._tables.preprocessing import (
     preprocess,
     warn_of_new_values,
 )
-from lapwing._tables.roles import ReadOptions, Selection, tidy_names
+from lapwing._tables.roles import DATE_ORDERS, DECIMALS, ReadOptions, Selection, tidy_names
 from lapwing._words import guess, join_messages, quoted
 
 
@@ -211,8 +211,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : DataFrame of pandas or polars, or array-like of shape (n_samples, n_columns)
-            Rows with the columns of the fit: in any order for a data frame, in the same order for
-            an array.
+            Rows with the columns of the fit: a data frame in any order, or, if the fit had an
+            array, an array in the same order.
 
         Returns
         -------
@@ -317,7 +317,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return tags
 
     def _check(self, names: Sequence[str]) -> None:
-        for parameter, known in (("scale", SCALES), ("impute", IMPUTES)):
+        for parameter, known in (
+            ("scale", SCALES),
+            ("impute", IMPUTES),
+            ("decimal", DECIMALS),
+            ("dates", DATE_ORDERS),
+        ):
             value = getattr(self, parameter)
             if value not in known:
                 raise ValueError(f"{parameter}={value!r} must be one of {quoted(known)}.")
@@ -346,6 +351,7 @@ def _in_python_of(error: ValueError | ImportError) -> ValueError | ImportError:
 
 def _in_python(message: str) -> str:
     """Replace options of the command line in a message by the names of parameters."""
+    message = message.replace(" besides the label", "")
     message = message.replace("--keep and --features", "keep and text")
     message = message.replace("--encoder ", "encoder ")
     message = message.replace("--id, --image, --map and --drop", "drop").replace(

@@ -640,6 +640,8 @@ Format = Callable[..., str]
              "0", "2", "0.25", "5,000", "1e+09", "3", "3", "3.0", "", ""),
             strict=True,
         ),
+        (text.percent, -0.0002, "> -0.1 %"),
+        (text.percent, -0.25, "-25.0 %"),
         (lambda n: text.plural(n, "row"), 1, "1 row"),
         (lambda n: text.plural(n, "class", "classes"), 1200, "1,200 classes"),
         (text.clean, "a\x00b\x7f\x9b\ud800", "a␀b␡␡?"),

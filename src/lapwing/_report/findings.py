@@ -189,13 +189,13 @@ def _spread_notes(volumes: dict[str, Any], parameter: str) -> Iterator[Note]:
 
 
 def _class_notes(volumes: dict[str, Any], rows: dict[str, Any], remedy: str) -> Iterator[Note]:
-    listed = [c for c in volumes["classes"] if c["n_labels"]]
+    labeled = [c for c in volumes["classes"] if c["n_labels"]]
     total = sum(c["n_unlabeled"] for c in volumes["classes"])
-    everywhere = [c["name"] for c in listed if total and c["n_unlabeled"] == total]
-    empty = [c for c in listed if total and not c["n_unlabeled"]]
+    everywhere = [c["name"] for c in labeled if total and c["n_unlabeled"] == total]
+    empty = [c for c in labeled if total and not c["n_unlabeled"]]
     # A class whose labels are all rows that the prior allows is rightly empty.
     nowhere = [c["name"] for c in empty if not c.get("fills_prior")]
-    single = [c["name"] for c in listed if c["n_labels"] == 1]
+    single = [c["name"] for c in labeled if c["n_labels"] == 1]
     if everywhere:
         yield (
             "problem",
@@ -209,7 +209,7 @@ def _class_notes(volumes: dict[str, Any], rows: dict[str, Any], remedy: str) -> 
             f"No unlabelled row was given the {which} {_names(nowhere)}. Label more rows of "
             f"{them}, or try {remedy}.",
         )
-    for c in listed:
+    for c in labeled:
         if 0 < c["row_share"] * _VOLUME_FACTOR < c["label_share"] and c["n_unlabeled"] and total:
             yield (
                 "warning",

@@ -52,11 +52,13 @@ def plural(n: int, one: str, many: str | None = None) -> str:
 
 
 def percent(share: float | None) -> str:
-    """Format a fraction as a percentage; 0 % and 100 % are exact."""
+    """Format a fraction, negative or not, as a percentage; 0 % and 100 % are exact."""
     if share is None or not math.isfinite(share):
         return "–"
     if 0 < share < 0.001:
         return "<\u00a00.1\u00a0%"
+    if -0.001 < share < 0:
+        return ">\u00a0-0.1\u00a0%"
     if 0.999 < share < 1:
         return ">\u00a099.9\u00a0%"
     return f"{100 * share:.1f}\u00a0%"
