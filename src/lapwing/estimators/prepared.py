@@ -35,8 +35,8 @@ _SMALL_BYTES = 2**26
 _MOST_KEPT = 2**21
 
 
-Attributes: TypeAlias = Callable[[], Mapping[str, Any]]
-Tick: TypeAlias = Callable[[Attributes], bool]
+AttributesOf: TypeAlias = Callable[[], Mapping[str, Any]]
+Tick: TypeAlias = Callable[[AttributesOf], bool]
 """Called after each step with a function that computes the fitted attributes; True to stop."""
 
 
@@ -116,7 +116,7 @@ class Progress:
         # A context keeps all its subcontexts: without callbacks iterations make none.
         has_callbacks = bool(getattr(self._estimator, "_skl_callbacks", ()))
 
-        def tick(attributes: Attributes) -> bool:
+        def tick(attributes: AttributesOf) -> bool:
             if not has_callbacks:
                 return False
             step = context.subcontext(task_name="iteration")
@@ -356,10 +356,10 @@ def without(prepared: P, observations: int | Array) -> P:
     for i in np.atleast_1d(observations).tolist():
         same = (targets.columns == problem.targets[i]).all(axis=1)
         labeled &= ~((problem.vertex == problem.index[i]) & same)
-    return relabeled(prepared, labeled, targets.columns, problem.row_weights)
+    return with_row_weights(prepared, labeled, targets.columns, problem.row_weights)
 
 
-def relabeled(prepared: P, labeled: Array, columns: Array, weights: Array) -> P:
+def with_row_weights(prepared: P, labeled: Array, columns: Array, weights: Array) -> P:
     """Replace the labels and weights of all rows; the weights include class weights."""
     targets: Any = prepared.targets._replace(columns=columns, labeled=labeled)
     problem = prepared.problem.relabeled(labeled, columns, weights)

@@ -23,7 +23,7 @@ from lapwing.classes.decoding import as_decisions, coded_columns, predict_codes
 from lapwing.classes.label_checks import suspicious
 from lapwing.classes.probabilities import fit_sharpness
 from lapwing.classes.volumes import prior_offsets
-from lapwing.estimators.prepared import Prepared, Refits, relabeled, removable, without
+from lapwing.estimators.prepared import Prepared, Refits, removable, with_row_weights, without
 from lapwing.estimators.template import SemiSupervisedEstimator, prepare
 from lapwing.estimators.updates import Updatable
 from lapwing.model_selection.candidates import (
@@ -635,7 +635,7 @@ def _drawn(trial: Trial, answer: Array, rows: Array) -> Prepared[Any, Any]:
         weights[drawn] = problem.row_weights[given[codes == code]].mean()
     one_column = values[:, None]
     columns[rows] = one_column if trial.regression else coded_columns(values, len(trial.classes))
-    return relabeled(prepared, labeled, columns, weights)
+    return with_row_weights(prepared, labeled, columns, weights)
 
 
 def _change(answer: Array, again: Array, regression: bool) -> Array:
