@@ -8,6 +8,7 @@ those for type checking count too: knowing a higher layer's name is knowing the 
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -152,6 +153,16 @@ def layer(part: str) -> int:
         if part in parts:
             return index
     raise AssertionError(f"lapwing.{part} has no place in LAYERS of {Path(__file__).name}")
+
+
+def test_contributors_are_told_the_packages_in_order() -> None:
+    text = SOURCE.with_name("CONTRIBUTING.md").read_text(encoding="utf-8")
+    table = text.partition("\n## Packages\n")[2].partition("\n## ")[0]
+    cells = " ".join(re.findall(r"^\| (`.*?) \|", table, re.MULTILINE))
+    parts = re.findall(r"`(\w+)(?:/|\.py)`", cells)
+    known = set().union(*LAYERS) - {"_version", "__init__", "__main__"}
+    assert sorted(parts) == sorted(known), "the table of packages in CONTRIBUTING.md"
+    assert [*map(layer, parts)] == sorted(map(layer, parts))
 
 
 def upward(module: Module, target: str, typing: bool) -> bool:

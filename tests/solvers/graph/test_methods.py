@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,6 +30,15 @@ every_holder = pytest.mark.parametrize("name", HOLDS_VOLUMES)
 
 def found(name: str, problem: VolumeProblem) -> np.ndarray:
     return np.asarray(SOLVERS[name](problem).codes)
+
+
+def test_the_documentation_lists_the_methods() -> None:
+    page = "docs/guide/volumes.md"
+    text = (Path(__file__).resolve().parents[3] / page).read_text(encoding="utf-8")
+    table = text.partition("\n## Methods\n")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| (`'.*?) \|", table, re.MULTILINE)
+    listed = re.findall(r"`'([\w-]+)'`", " ".join(rows))
+    assert sorted(listed) == sorted(PARTITIONS), f"Methods in {page}"
 
 
 @every_method
