@@ -125,6 +125,21 @@ def test_text_labels_and_their_marker() -> None:
     assert "model = LapSVC()" in html.unescape(page)
 
 
+@pytest.mark.parametrize(("names", "dtype"), [(["a", "b"], "string"), ([1, 2], "Int64")])
+def test_missing_values_of_pandas_in_labels_truth_and_cells(names: list[Any], dtype: str) -> None:
+    truth = pd.Series([names[k] for k in TRUTH], dtype=dtype)
+    y = truth.where(Y != -1)
+    truth[Y == -1] = truth[Y == -1].where(np.arange(N - 6) >= 4)  # four are unknown
+    site = pd.Series(["north", "south"] * (N // 2), dtype="string").where(np.arange(N) % 3 > 0)
+    table = pd.DataFrame({"east": X[:, 0], "up": X[:, 1], "site": site})
+    columns = make_column_transformer(("passthrough", ["east", "up"]))
+    model = make_pipeline(columns, LapSVC(unlabeled="auto")).fit(table, y)
+    page = lapwing.report(model, table, y, truth=truth).html
+    assert "Of 70 rows with a known answer 0 are wrong" in lead(page)
+    assert "south" in page
+    assert "NA&gt;" not in page
+
+
 def test_sparse_points_and_a_kernel_matrix(model: Any) -> None:
     S = sp.csr_array(X)
     sparse = lapwing.report(LapSVC().fit(S, Y), S, Y)

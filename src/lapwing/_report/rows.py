@@ -16,6 +16,7 @@ from lapwing._arrays import as_dense, is_sparse
 from lapwing._report.text import NAME_LENGTH, clean, finite_or_none, label_key
 from lapwing._tables.predictions import Predictions
 from lapwing._tables.tables import Table
+from lapwing.classes.markers import is_missing
 from lapwing.plotting.calibration import observed_frequencies
 from lapwing.plotting.intervals import within
 
@@ -623,7 +624,7 @@ def feature_values(X: Any, column: int, rows: NDArray[np.intp]) -> list[Any]:
 
 
 def _cell(value: Any, *, exact: bool, is_text: bool = False) -> str:
-    if value is None or value != value:
+    if is_missing(value) and not isinstance(value, str):
         return ""
     if isinstance(value, float):
         if value.is_integer() and abs(value) < 1e15:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from lapwing._host.terminal import harmless
+from lapwing.classes.markers import is_missing
 
 NAME_LENGTH = 40  # letters of the name of a row in a picture or a sentence
 _LONGEST = 300  # a cell can hold a whole document
@@ -21,7 +22,7 @@ def clean(value: Any, longest: int = _LONGEST) -> str:
 
 def label_key(value: Any) -> str:
     """Return a unique text for each label, equal for 3 and 3.0; empty for a missing label."""
-    if value is None or value != value or type(value).__name__ in ("NAType", "NaTType"):
+    if is_missing(value):
         return ""
     if isinstance(value, (float, np.floating)) and float(value).is_integer():
         return str(int(value))
