@@ -73,5 +73,5 @@ def join_messages(where: str, messages: Sequence[str]) -> str:
     if len(messages) == 1:
         return messages[0]
     each = [message.removeprefix(where).lstrip(": ") for message in messages]
-    listed = " ".join(f"({number}) {message}" for number, message in enumerate(each, start=1))
-    return f"{where}: {len(messages)} errors. {listed}"
+    numbered = " ".join(f"({number}) {message}" for number, message in enumerate(each, start=1))
+    return f"{where}: {len(messages)} errors. {numbered}"

@@ -198,7 +198,7 @@ def test_a_prior_beside_given_candidates_is_refused() -> None:
 
 
 @pytest.mark.parametrize("sizes", [[0.8, 0.2], [0.5, 0.3, 0.2], [0.97, 0.02, 0.01]])
-def test_label_rows_are_the_ratio_of_error_rates(sizes: list[float]) -> None:
+def test_rows_per_label_are_the_ratio_of_error_rates(sizes: list[float]) -> None:
     """Guessing by the sizes misses 1 - p of the labels of a class of proportion p."""
     parts = np.array(sizes)
     wrong = 1 - parts

@@ -153,10 +153,10 @@ def find_unlabeled(y: Array, marker: object, classes: Array | None = None) -> Ar
     missing, minus = missing_mask(y), unlabeled_mask(y, -1)
     if classes is None:
         others = y[~missing & ~minus]
-        of_class = bool(len(others) and unlabeled_mask(others, 1).all())
+        minus_is_a_class = bool(len(others) and unlabeled_mask(others, 1).all())
     else:
-        of_class = -1 in classes.tolist()
-    return missing if of_class else np.asarray(missing | minus)
+        minus_is_a_class = -1 in classes.tolist()
+    return missing if minus_is_a_class else np.asarray(missing | minus)
 
 
 def markers_among(unlabeled: Array, marker: object) -> tuple[Any, ...]:

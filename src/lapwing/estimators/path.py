@@ -271,7 +271,7 @@ class PathEstimator(KernelParameters, Updatable[PathPrepared, PathSolution], Gen
         return PathSolution(found.function, found.values, choice, estimator, chosen, found)
 
     def _kept_refits(self, prepared: PathPrepared) -> None:
-        """Return None: updates need the refits of the setting that the solve chooses."""
+        """Return None: updates reuse the refits of the chosen setting, which the solve makes."""
 
     def _keep(self, refits: Any, solution: PathSolution, X: PointData) -> None:
         super()._keep(solution.refits() if self.updatable else None, solution, X)

@@ -379,7 +379,7 @@ class SemiSupervisedEstimator(CallbackSupportMixin, Parametrized, Generic[P, S])
     def _space_of(
         self, recipe: SpaceRecipe | None, kernel: Kernel | None, problem: Problem
     ) -> Space:
-        """Make the space of a recipe; None is the full kernel, or linear without a kernel."""
+        """Make the space of a recipe; None means the full kernel, or linear functions."""
         if recipe is None and kernel is not None:
             return FullKernelSpace.computed(kernel, problem.X, problem.rows)
         if recipe is None or isinstance(recipe, Linear):

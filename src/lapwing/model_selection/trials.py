@@ -599,7 +599,7 @@ def _groups(trial: Trial, answer: Array) -> Array:
 
 
 def _given(trial: Trial, rows: Array) -> Array:
-    """Return the classes of the labels of some rows, as `_groups`."""
+    """Return the classes of the labels of some rows; see `_groups`."""
     return _groups(trial, predict_codes(trial.prepared.targets.columns[rows]))
 
 

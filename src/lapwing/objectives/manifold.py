@@ -52,8 +52,8 @@ class State(NamedTuple):
     def with_columns(self, which: Array, new: State) -> State:
         """Replace columns by those of another state, in the wider precision of both."""
         parts = [old.astype(np.result_type(old, part)) for old, part in zip(self, new, strict=True)]
-        for part, its in zip(parts, new, strict=True):
-            part[..., which] = its
+        for part, columns in zip(parts, new, strict=True):
+            part[..., which] = columns
         return State(*parts)
 
 

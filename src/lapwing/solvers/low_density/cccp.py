@@ -94,7 +94,7 @@ def concave_convex(
 
 def _refit(machine: LowDensityObjective, earlier: Minimum, settings: Settings[Function]) -> Minimum:
     """Minimise from an earlier minimum, within the iterations that are left."""
-    return minimize(machine, earlier.state, earlier.remaining(settings)).after(earlier)
+    return minimize(machine, earlier.state, earlier.settings_left(settings)).after(earlier)
 
 
 def assign(scores: Array, n_positive: int) -> Array:
@@ -192,7 +192,7 @@ def minimize(
     minimum = Minimum.begin(start)
     violation, tolerance, stalled = np.inf, 1e-2, 0
     for _ in range(ROUNDS):
-        inner = replace(minimum.remaining(settings), tol=max(tolerance, _LEAST_TOL * tol))
+        inner = replace(minimum.settings_left(settings), tol=max(tolerance, _LEAST_TOL * tol))
         minimum = descend(smooth, minimum.state, inner, scale=scale).after(minimum)
         slopes = loss.updated(smooth.targets, objective.labeled_values(minimum.state))
         before = violation

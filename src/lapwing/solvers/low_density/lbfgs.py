@@ -50,7 +50,7 @@ class Minimum(Result[Function, float]):
             n_evaluations=self.n_evaluations + earlier.n_evaluations,
         )
 
-    def remaining(self, settings: Settings[Function]) -> Settings[Function]:
+    def settings_left(self, settings: Settings[Function]) -> Settings[Function]:
         """Return settings with the iterations that are left after this result."""
         return replace(settings, max_iter=max(1, settings.max_iter - self.n_iter))
 
