@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -97,6 +98,16 @@ def test_a_fit_on_a_cluster_reads_the_table() -> None:
     here = FitRequest(data=data, label="y", drop=("name",), method="eigenfunctions")
     assert reading.block_source(here) is not None
     assert reading.block_source(replace(here, workers=1)) is None
+
+
+def test_features_of_more_than_256_mb_stay_in_their_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = (Path("a.parquet"), Path("b.parquet"))
+    request = FitRequest(data=data, label="y", drop=("name",), method="eigenfunctions")
+    monkeypatch.setattr(reading, "moments_of", lambda rows: SimpleNamespace(not_finite=None))
+    for n, stays in ((2**23, False), (2**23 + 1, True)):  # of 4 features of 8 bytes
+        rows = SimpleNamespace(shape=(n, 4), dtype=np.dtype(float))
+        monkeypatch.setattr(reading, "_open_features", lambda _, rows=rows: rows)
+        assert (reading.block_source(request) is not None) == stays
 
 
 @pytest.mark.usefixtures("large")

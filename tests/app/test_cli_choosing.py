@@ -240,6 +240,8 @@ def test_the_chosen_method_is_calibrated_by_left_out_labels(
     X, y = arrays(blobs)
     model = FewLabelClassifier(gap, random_state=0).fit(X, y)
     assert told["trust"]["n_tests"] == model.best_estimator_.probability_n_labels_ == 8
+    # 49 without error give 1 - (1/2) / 50 = 0.99, besides one of each class.
+    assert told["trust"]["n_needed"] == 49 + len(model.classes_)
     chances = load_model("m").pipeline.predict_proba(X)
     np.testing.assert_allclose(chances, model.predict_proba(X), rtol=1e-6)
     with np.load("p.npz", allow_pickle=False) as answers:

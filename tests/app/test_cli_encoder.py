@@ -12,6 +12,8 @@ import polars as pl
 import pytest
 
 from lapwing._app import labelling, predicting, reading
+from lapwing._app.forecast import FitSize
+from lapwing._app.methods import COMMAND_METHODS
 from lapwing._app.requests import LabelRequest
 from lapwing.models import Model, load_model, save_model
 from tests.helpers.commandline import done, refused, run, warned
@@ -182,6 +184,9 @@ def test_info_encodes_some_rows_and_keeps_nothing() -> None:
     assert (told["text"], told["encoded"], told["graph"]) == ([], ["note"], None)
     encoding = told["encoding"]
     assert (encoding["name"], encoding["width"]) == ("features:counts", 6)
+    # The price and six numbers of the note.
+    needed = COMMAND_METHODS["lapsvc"].forecast(FitSize(60, 7)).seconds
+    assert told["forecast"]["lapsvc"]["seconds"] == needed
     assert encoding["seconds"] > 0
     assert not list(Path().glob("*.npz"))
     said = done(run(info))

@@ -88,6 +88,13 @@ def test_downloaded_labels_record_which_rows_were_suggested() -> None:
     warned(run(*words), told)
 
 
+def test_rows_are_found_by_words_in_other_columns() -> None:
+    write("t.csv", table(town=["York", "Ely", "Bath", "Ely"] * 10))
+    with page(label="y") as (_, browser):
+        assert browser.get("api/find?words=ELY") == list(range(1, 40, 2))
+        assert browser.get("api/find?words=bath") == list(range(2, 40, 4))
+
+
 @pytest.mark.parametrize(
     ("key", "column"), [({"id": "name"}, None), ({"drop": ("name",)}, "y")], ids=["id", "row"]
 )

@@ -120,6 +120,7 @@ def test_the_twin_of_embedded_regression_ignores_unlabeled_rows(home: Path) -> N
     twin = fitting.fit_twin(outcome.estimator, COMMAND_METHODS["laperls"], moved, table)
     assert twin is not None
     np.testing.assert_array_equal(twin.answers[table.labeled], outcome.twin.answers[table.labeled])
+    assert outcome.twin.estimator.kernel_.gamma == outcome.estimator.kernel_.gamma
     scores = (one.estimator.decision_function(outcome.points) for one in (twin, outcome.twin))
     np.testing.assert_allclose(*scores)
 

@@ -43,6 +43,8 @@ def test_forecast_of_a_full_kernel() -> None:
     assert optimum / 300 == settling / 142  # two checks, sqrt(n) / 2 iterations apart
     assert settling == 2 * forecast.gradient_traffic(20_000, 10, 8, settling=True, n_threads=2)
     assert forecast.manifold(FitSize(20_000, 10), kinks=True).solver == "dual"
+    wide = forecast.manifold(FitSize(1000, 1010))  # the kernel is computed twice
+    assert wide.seconds - small.seconds == pytest.approx((4.0 + 0.6) * 1000**2 * 1000 / 1e10)
 
 
 @pytest.mark.parametrize("method", COMMAND_METHODS)

@@ -172,6 +172,12 @@ def test_subfigure_has_the_ground_of_its_figure() -> None:
         assert contrast(to_rgb(text.get_color()), (0, 0, 0)) > 4.5
 
 
+def test_texts_without_a_ground_are_for_white_paper() -> None:
+    axes = Figure(facecolor="none").add_subplot(facecolor="none")
+    label = example("GraphDisplay", axes).ax_.xaxis.label
+    assert contrast(to_rgb(label.get_color()), (1, 1, 1)) > 4.5
+
+
 @pytest.mark.parametrize("name", [*NAMES, "scatter_predictions"])
 def test_a_missing_matplotlib_names_the_extra(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in [m for m in sys.modules if m.partition(".")[0] == "matplotlib"]:
@@ -351,6 +357,14 @@ def test_setting_without_a_solution() -> None:
     ).plot()
     assert [text.get_text() for text in display.texts_] == ["0.1", "none", "0.2", "0.3"]
     display.figure_.savefig(io.BytesIO())
+
+
+@pytest.mark.parametrize(("n", "written"), [(100, 100), (101, 0)])
+def test_errors_are_written_in_at_most_a_hundred_cells(n: int, written: int) -> None:
+    names: Any = ("gamma_A", "gamma_I")
+    values = ([1], list(range(n)))
+    display = PathDisplay(parameters=names, values=values, errors=np.ones((1, n)), best=(0, 0))
+    assert len(display.plot().texts_) == written
 
 
 # --- convergence ---------------------------------------------------------------------------------

@@ -193,6 +193,10 @@ def test_class_rows_are_counted(data: st.DataObject, n: int) -> None:
         assert found["matrix"] == [
             [np.sum(judged & (truth == j) & (predicted == k)) for k in codes] for j in codes
         ]
+        matrix = np.array(found["matrix"])
+        for measure, axis in (("recall", 1), ("precision", 0)):
+            counts = zip(matrix.diagonal(), matrix.sum(axis), strict=True)
+            assert found[measure] == [right / n if n else None for right, n in counts]
 
 
 def test_partial_truth_with_unknown_classes(two_moons: Any) -> None:
