@@ -174,6 +174,7 @@ def test_waves_have_one_block_per_thread(client: Any, monkeypatch: pytest.Monkey
     with monkeypatch.context() as patch:
         patch.setattr(ClusterSession, "_workers", lambda self: {})  # while they restart
         assert session.n_threads == 2
+        assert session.homes(2) == [None, None]
     homes = session.homes(5)
     assert homes[:3] == [homes[0]] * 3
     assert homes[3:] == [homes[4]] * 2

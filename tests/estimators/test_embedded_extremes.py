@@ -288,6 +288,15 @@ def test_warns_if_the_graph_term_exceeds_the_precision(cls: Any) -> None:
     assert cls(mu=1e6, n_eigenvectors=None).fit(X, Y).status_ == "converged"
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@ignoring("SingleClass", "ConstantFit")
+@pytest.mark.parametrize(("mu", "status"), [(1e15, "converged"), (2e15, "precision reached")])
+def test_precision_of_the_graph_term_is_relative_to_the_mean_weight(mu: float, status: str) -> None:
+    """Of 4 labels with C=1e4 among 60 points: 1e-3 * 667 / (2 eps) = 1.5e15."""
+    model = LapERLSClassifier(mu=mu, C=1e4, n_eigenvectors=None)
+    assert model.fit(X, Y).status_ == status
+
+
 def test_warns_about_an_optimality_of_nan() -> None:
     with pytest.warns(ConvergenceWarning, match="relative optimality of nan"):
         warn_embedding_not_solved("conjugate gradient", "precision reached", np.nan, 1e-8)

@@ -45,6 +45,7 @@ from lapwing.exceptions import (
 )
 from lapwing.graphs import Laplacian
 from lapwing.solvers.manifold import kinks
+from tests.helpers.rows import ArrayRows
 from tests.helpers.warned import warned
 
 N = 40
@@ -435,6 +436,7 @@ def test_warns_about_features_of_different_scales(estimator: type) -> None:
     assert warned(lambda: model.fit(sp.csr_array(scaled), y)) == []
 
 
+@pytest.mark.parametrize("container", [np.asarray, ArrayRows])
 @pytest.mark.parametrize(
     ("factors", "shift", "expected"),
     [
@@ -445,10 +447,12 @@ def test_warns_about_features_of_different_scales(estimator: type) -> None:
         ([1e-9, 1e-9], [0, 0], False),
     ],
 )
-def test_scales_that_differ_too_much(factors: Any, shift: Any, expected: bool) -> None:
+def test_scales_that_differ_too_much(
+    container: Any, factors: Any, shift: Any, expected: bool
+) -> None:
     ramp = np.linspace(0, 1, N)
     grid = np.column_stack([ramp, ramp[::-1]]) * factors + shift
-    found = warned(lambda: input_checks.warn_feature_scales(grid))
+    found = warned(lambda: input_checks.warn_feature_scales(container(grid)))
     assert [warning.category for warning in found] == [FeatureScaleWarning] * expected
 
 
@@ -487,6 +491,9 @@ def test_rows_that_count_as_outlying() -> None:
         moved[list(rows)] += 1e4
         assert messages(moved).startswith(expected), rows
         assert bool(messages(moved)) == bool(expected)
+    ten = bulk[:10] + np.eye(10)[:, 7:8] * 1e4
+    assert messages(ten).startswith("Row 7 lies so far")
+    assert messages(ten[1:]) == ""  # one of nine is more than a tenth
     for heavy in (rng.exponential(size=(1000, 3)), rng.standard_t(3, size=(1000, 2))):
         assert messages(heavy) == ""
     assert messages(np.eye(1, 5)) == ""

@@ -119,6 +119,14 @@ def test_systems_forecast_their_memory(name, monkeypatch):
     known.space.system(applied(S), 0.1, False)
 
 
+def test_only_kernels_of_other_precision_are_copied(monkeypatch: pytest.MonkeyPatch) -> None:
+    K = MAKERS["full"]().k
+    monkeypatch.setenv("LAPWING_MEMORY_LIMIT", "100")
+    FullKernelSpace(K).system(None, 0.1, False)
+    with pytest.raises(MemoryError, match=r"direct solver at n = 14 points needs 1\.5 kB"):
+        FullKernelSpace(K.astype(np.float32)).system(None, 0.1, False)
+
+
 def test_columns_of_a_design_on_disk_are_held_a_few_at_a_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
