@@ -124,8 +124,14 @@ def test_files_without_the_label_column(tmp_path: Path) -> None:
     [
         (["a", "b", "", "NA"], ["a", "b", "NaN", "NA"], {}, ["a", "b", "", ""]),
         (["1", "2", "", ""], ["1.0", "2", "NA", "2.0"], {}, [1, 2, -1, 2]),
-        # A true class that is the usual marker of integers.
-        (["0", "1", "", ""], ["0", "1", "-1", ""], {}, [0, 1, -1, -2]),
+        # -1 means "unknown", unless it is a class or only blanks do.
+        (["0", "1", "", ""], ["0", "1", "-1.0", "0"], {}, [0, 1, -1, 0]),
+        (["0", "1", "9", ""], ["0", "1", "-1", "9"], {"unlabeled": ("9",)}, [0, 1, -1, -1]),
+        (["0", "1", "", ""], ["0", "1", "-1", ""], {"unlabeled": ("",)}, [0, 1, -1, -2]),
+        (["-1", "1", "", ""], ["-1", "1", "-1", ""], {}, [-1, 1, -1, -2]),
+        # A true class that would be the marker of unlabelled rows.
+        (["-1", "1", "", ""], ["-1", "1", "-2", ""], {}, [-1, 1, -2, -3]),
+        (["a", "b", "", ""], ["a", "b", "-1", ""], {}, ["a", "b", "-1", ""]),
         (["1", "x", "", ""], ["1.0", "x", "2.0", ""], {}, ["1", "x", "2.0", ""]),
         (["1.5", "2", "", ""], ["1.5", "2", "NA", "7"], {"regression": True}, [1.5, 2, np.nan, 7]),
         (
@@ -142,6 +148,14 @@ def test_codes_truth_as_labels(
     found = read(tmp_path, labels, truth=truth, **options).truth
     assert found is not None
     np.testing.assert_array_equal(found, np.array(coded, dtype=found.dtype))
+
+
+def test_unknown_truth_beside_an_array_of_labels(tmp_path: Path) -> None:
+    labels = write(tmp_path / "y.npy", np.array([0, 1, -1, -1]))
+    options: dict[str, Any] = {"label": None, "labels_file": labels, "drop": ("y",)}
+    found = read(tmp_path, ["", ""] * 2, truth=["0", "1", "-1", "1"], **options)
+    assert found.truth is not None
+    assert (found.truth.tolist(), found.unlabeled) == ([0, 1, -1, 1], -1)
 
 
 _GRADES = [f"{75 + (53 * i) % 271}.0" for i in range(37)] + ["75.0", "128.0", "181.0"]

@@ -346,8 +346,11 @@ class LabelColumn:
         if options.truth is None:
             return None
         column = raw.texts[options.truth]
-        marker = "" if self.regression else raw.default_marker
-        texts = mark_unlabeled(column.texts, options.unlabeled, marker)
+        texts = mark_unlabeled(column.texts, options.unlabeled)
+        classes = [] if self.regression or "" in options.unlabeled else set(self.given.tolist())
+        # Beside whole numbers -1 means "unknown", as in scikit-learn, unless it is a class.
+        if classes and all(_WHOLE.fullmatch(one) and not same_label(one, "-1") for one in classes):
+            texts = mark_unlabeled(texts, ("", "-1"))
         where = f"{raw.source}: {options.truth!r}"
         return LabelColumn(
             replace(column, texts=texts), where, decimal=raw.decimal, places=raw.places
