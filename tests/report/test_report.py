@@ -803,6 +803,23 @@ def test_plots_scale_values_to_their_axes() -> None:
     assert charts.plot_calibration(groups).up[:2] == (0.2, 1.0)
 
 
+@pytest.mark.parametrize(
+    ("low", "high", "expected"),
+    [
+        (0, 1e9, "0 2e+08 4e+08 6e+08 8e+08 1e+09"),
+        (0, 8000, "0 2,000 4,000 6,000 8,000"),
+        (1e-12, 2e-12, "1e-12 1.2e-12 1.4e-12 1.6e-12 1.8e-12 2e-12"),
+        (1 - 1e-9, 1, "0.999999999 0.9999999992 0.9999999994 0.9999999996 0.9999999998 1"),
+        (1e9, 1e9 + 1, "1000000000 1000000000.2 1000000000.4 1000000000.6 1000000000.8 1000000001"),
+        (12345677.5, 12345679.5, "12345677.5 12345678 12345678.5 12345679 12345679.5"),
+    ],
+)
+def test_ticks_have_the_digits_that_they_need(low: float, high: float, expected: str) -> None:
+    ticks = charts.Axis.with_round_ticks(low, high, "").ticks
+    assert " ".join(words for _, words in ticks) == expected
+    assert [float(words.replace(",", "")) for _, words in ticks] == [value for value, _ in ticks]
+
+
 def test_figures_do_not_grow_with_the_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(page_module, "_DRAWN", 100)
     few, many = (collect(moons(n, twin=False)[0]) for n in (200, 800))

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lapwing._report.text import clean, percent, shorten, tick
+from lapwing._report.text import clean, label_ticks, percent, shorten
 from lapwing.plotting.drawing import principal_plane
 
 MAP_WIDTH = 720
@@ -236,10 +236,11 @@ def _ticks(low: float, high: float, wanted: int = 5) -> list[float]:
     """Return about `wanted` round numbers that cover a range."""
     if not high > low:
         return [low]
-    step = 10.0 ** floor(log10((high - low) / wanted))
+    exponent = floor(log10((high - low) / wanted))
+    step = 10.0**exponent
     step = min((step * m for m in (1, 2, 5, 10)), key=lambda s: abs((high - low) / s - wanted))
     first = ceil(low / step - 1e-9)
-    return [round(k * step, 12) for k in range(first, floor(high / step + 1e-9) + 1)]
+    return [round(k * step, -exponent) for k in range(first, floor(high / step + 1e-9) + 1)]
 
 
 class Axis(NamedTuple):
@@ -253,7 +254,7 @@ class Axis(NamedTuple):
     @classmethod
     def with_round_ticks(cls, low: float, high: float, title: str, n_ticks: int = 5) -> Axis:
         """Return an axis with about `n_ticks` ticks at round numbers."""
-        return cls(low, high, title, [(v, tick(v)) for v in _ticks(low, high, n_ticks)])
+        return cls(low, high, title, label_ticks(_ticks(low, high, n_ticks)))
 
     def share(self, value: float) -> float:
         """Return the position of a value, 0 at the low and 1 at the high end."""
@@ -333,7 +334,9 @@ def plot_histogram(
     as_share = len(shape["series"]) > 1
     series = [[v / max(1, sum(s)) if as_share else v for v in s] for s in shape["series"]]
     top = max(max(s) for s in series) or 1
-    ticks = [(v, f"{100 * v:g} %" if as_share else tick(v)) for v in _ticks(0, top, 4)]
+    ticks = label_ticks(_ticks(0, top, 4))
+    if as_share:
+        ticks = [(v, f"{100 * v:g} %") for v, _ in ticks]
     across = Axis.with_round_ticks(float(shape["low"]), float(shape["high"]), x_title, 6)
     return Plot(across, Axis(0.0, top, y_title, ticks)), series
 

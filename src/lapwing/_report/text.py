@@ -83,6 +83,15 @@ def tick(value: float) -> str:
     return f"{value:,.6f}".rstrip("0").rstrip(".")
 
 
+def label_ticks(values: list[float]) -> list[tuple[float, str]]:
+    """Return the round ticks of an axis with their texts, all with the digits that they need."""
+    texts, digits = [tick(value) for value in values], 6
+    while digits < 17 and [float(text.replace(",", "")) for text in texts] != values:
+        digits += 1
+        texts = [f"{value:.{digits}g}" for value in values]
+    return list(zip(values, texts, strict=True))
+
+
 def finite_or_none(value: float) -> float | None:
     """Return a number that JSON can hold; None for NaN and infinity."""
     return float(value) if math.isfinite(value) else None
