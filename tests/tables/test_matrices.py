@@ -90,6 +90,15 @@ def test_columns_of_a_sparse_matrix_by_name(tmp_path: Path) -> None:
     assert chosen.X[:2].toarray().tolist() == [[2, 1], [2, 1]]
 
 
+def test_labels_beside_the_targets_of_svmlight_files_are_refused(tmp_path: Path) -> None:
+    first = write(tmp_path / "t.svm", "\n".join(FROM_ONE))
+    later = {"t2.svm": "\n".join(FROM_ONE), "a.csv": "a,y\n1,u\n", "next.csv": "row,y\n1,u\n2,v\n"}
+    refused = r"t\.svm.* has no column 'y' \(--label\)\. It has 'target'"
+    for more in ([], *([write(tmp_path / name, text)] for name, text in later.items())):
+        with pytest.raises(ValueError, match=refused):
+            read([first, *more])
+
+
 def test_targets_of_svmlight_files_as_truth_and_ids(tmp_path: Path) -> None:
     roles: dict[str, Any] = {"labels_file": labels_of(tmp_path, "1", "0", n=12), "unlabeled": ()}
     rows = [f"{i % 2} 1:1 3:{i}" for i in range(12)]

@@ -70,8 +70,9 @@ def read_raw(paths: Sequence[Path], selection: Selection) -> RawTable:
         As for `lapwing._tables.tables.read_table`.
     """
     with _open_all(paths, selection) as sources:
-        # All labels may be in a later file of answers.
-        absent = selection.absent or len(paths) > 1
+        # All labels may be in a later file of answers, but svmlight files have targets.
+        answered = len(paths) > 1 and sources[0].suffix not in SVMLIGHT
+        absent = selection.absent or answered
         first, n_first = _read_first(sources, replace(selection, absent=absent))
         later = _of_later_files(first, selection)
         keys = name_keys(first.roles.names, selection.label)
