@@ -22,6 +22,7 @@ N = 90
 FIT = "fit a.parquet b.parquet --label y"
 METHODS = {
     "laperls": "--method laperls --set space.n_components=20",
+    "few rows": "--method laperls",
     "anchors": "--method anchors --set graph.n_anchors=25",
     "eigenfunctions": "--method eigenfunctions",
     "lapsvc": "--method lapsvc --set kernel=linear --set graph.n_neighbors=5",
@@ -51,7 +52,13 @@ def large(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(
     ("method", "scale"),
-    [("laperls", "none"), ("anchors", "standard"), ("eigenfunctions", "none"), ("lapsvc", "none")],
+    [
+        ("laperls", "none"),
+        ("few rows", "standard"),
+        ("anchors", "standard"),
+        ("eigenfunctions", "none"),
+        ("lapsvc", "none"),
+    ],
 )
 def test_fits_in_blocks_equal_fits_of_the_table(
     monkeypatch: pytest.MonkeyPatch, method: str, scale: str

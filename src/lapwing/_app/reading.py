@@ -21,8 +21,10 @@ from lapwing._tables.embedding import Embedder, Encoder, find_encoder, store_bes
 from lapwing._tables.encoders import NUMERIC, Features
 from lapwing._tables.preprocessing import Preprocessed, check_weights, preprocess, preprocess_rows
 from lapwing._tables.tables import Table, read_table
+from lapwing.estimators import LapERLSClassifier, LapERLSRegressor
 
 _LARGE_BYTES = 2**28  # of features that stay on disk
+_SQUARED = (LapERLSClassifier, LapERLSRegressor)
 
 
 def read(request: LabeledRequest) -> Table:
@@ -54,9 +56,11 @@ def block_source(request: FitRequest) -> ParquetRows | None:
     rows = _open_features(request)
     if rows is None or rows.shape[0] * rows.shape[1] * rows.dtype.itemsize <= _LARGE_BYTES:
         return None
-    estimator = make_estimator(request.chosen, request.parameters, request.seed)
-    blocks = estimator._reads_blocks(rows) and moments_of(rows).not_finite is None
-    return rows if blocks else None
+    # Fits of few rows with many features read the file as a whole, without a table beside it.
+    blocks = issubclass(request.chosen.estimator, _SQUARED) or make_estimator(
+        request.chosen, request.parameters, request.seed
+    )._reads_blocks(rows)
+    return rows if blocks and moments_of(rows).not_finite is None else None
 
 
 def _open_features(request: FitRequest) -> ParquetRows | None:
