@@ -183,6 +183,10 @@ FILES: dict[str, tuple[Any, dict[str, Any], dict[str, Any]]] = {
     "sheets.xlsx": (sheets, {}, {"n": 30,
         "remarks": ("the sheet 'S2' was read; --sheet NAME reads another: 'S3'",)}),
     "sheet.xlsx": (sheets, {"sheet": "S3"}, {"n": 20, "remarks": ()}),
+    "numbers as names.xlsx": ([[1e16, 2e16, 2018, "y"], [1.5, 2, 3.5, "a"], [4, 3.5, 1, "b"]],
+        {"drop": ("10000000000000000",)}, {"names": ("20000000000000000", "2018")}),
+    "classes of 17 digits.npz": ({"X": np.eye(3), "y": np.array([1e16, 2e16, np.nan])},
+        {}, {"y": ["10000000000000000", "20000000000000000", ""]}),
     "blanks.xlsx": (_WITH_BLANKS, {}, {"n": 30, "names": ("x", "z")}),
 }  # fmt: skip
 

@@ -417,8 +417,8 @@ def text_of(value: object) -> str:
         return ""
     if isinstance(value, str):
         return visible(value)
-    if isinstance(value, float):
-        return spell(value)
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))  # with all digits, unlike in `spell`: headers and classes are names
     if isinstance(value, dt.datetime) and value.time() == dt.time():
         value = value.date()
     return str(value).lower() if isinstance(value, bool) else str(value)
