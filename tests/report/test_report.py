@@ -27,9 +27,11 @@ from hypothesis import strategies as st
 from scipy import stats
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.impute import SimpleImputer
 from sklearn.metrics import confusion_matrix, mean_absolute_error, r2_score, root_mean_squared_error
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
 from lapwing import (
     AffinityGraph,
@@ -45,12 +47,12 @@ from lapwing._report.association import BinnedColumns
 from lapwing._report.charts import choose_rows, place
 from lapwing._report.findings import (
     next_step,
-    python_lines,
     sure_words,
     trust_words,
     write_notes,
 )
 from lapwing._report.page import collect, render
+from lapwing._report.program import python_lines
 from lapwing._report.record import Hints, ReportData
 from lapwing._report.rows import ClassRows, NumberRows, even_sample, row_columns
 from lapwing._tables.cells import cells_of_texts
@@ -1128,6 +1130,39 @@ def test_python_lines_of_nested_steps() -> None:
         warnings.simplefilter("ignore")
         exec(python_lines(pipeline, -1), names)
     assert names["model"].get_params()["estimator__graph"].n_neighbors == 3
+
+
+def test_python_lines_are_complete_for_wide_tables_and_arrays() -> None:
+    names, vocabulary = [f"c{j}" for j in range(40)], {f"w{j}": j for j in range(35)}
+    steps = ColumnTransformer(
+        [
+            ("numeric", SimpleImputer(missing_values=np.inf), names),
+            ("text", CountVectorizer(vocabulary=vocabulary), "text"),
+        ]
+    )
+    weights = np.array([0.25, 0.75], dtype=np.float32)
+    model = LapSVC(gamma_A=np.float64(0.5), class_prior=weights)
+    lines = python_lines(Pipeline([("columns", steps), ("estimator", model)]), np.nan)
+    found: dict[str, Any] = {}
+    exec(lines.partition("model.fit")[0], found)
+    params = found["model"].get_params()
+    assert params["columns"].transformers[0][2] == names
+    assert params["columns__numeric"].missing_values == np.inf
+    assert params["columns__text"].vocabulary == vocabulary
+    assert type(params["estimator__gamma_A"]) is float
+    assert params["estimator__class_prior"].dtype == np.float32
+    assert params["estimator__class_prior"].tolist() == [0.25, 0.75]
+    assert "from numpy import array, inf, nan" in lines
+    assert max(map(len, lines.splitlines())) < 120
+
+
+def test_python_lines_name_values_without_a_literal() -> None:
+    steps = [("scale", FunctionTransformer(lambda X: 2 * X)), ("estimator", LapSVC())]
+    lines = python_lines(Pipeline(steps), -1)
+    assert "# func: the function of the fit" in lines
+    found: dict[str, Any] = {"func": np.negative}
+    exec(lines.partition("model.fit")[0], found)
+    assert found["model"][0].func is np.negative
 
 
 def test_parameters_and_versions(of_moons: ReportData) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import platform
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
@@ -11,7 +10,6 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 from sklearn.base import BaseEstimator
-from sklearn.pipeline import Pipeline
 
 from lapwing._report.record import Choice, Hints
 from lapwing._report.text import (
@@ -486,59 +484,3 @@ def _short(value: Any) -> str:
     if isinstance(value, BaseEstimator):
         return clean(" ".join(value.__repr__(N_CHAR_MAX=10**6).split()))
     return clean(" ".join(repr(value).split()))
-
-
-def python_lines(pipeline: Pipeline, unlabeled: object) -> str:
-    """Write a Python program that fits the same pipeline again.
-
-    Parameters
-    ----------
-    pipeline : Pipeline
-        Steps and estimator; parameters at their defaults are omitted.
-    unlabeled : object
-        Marker of unlabelled rows.
-
-    Returns
-    -------
-    str
-        Statements that need X and y.
-    """
-    estimator = pipeline[-1] if len(pipeline) == 1 else pipeline
-    lines: dict[str, set[str]] = {}
-    for value in _estimators(estimator):
-        lines.setdefault(_public_module(type(value)), set()).add(type(value).__name__)
-    imports = [f"from {m} import {', '.join(sorted(lines[m]))}" for m in sorted(lines)]
-    model = estimator.__repr__(N_CHAR_MAX=10**6)
-    if "nan" in model or unlabeled != unlabeled:
-        imports.insert(0, "from numpy import nan")
-    marker = "nan" if unlabeled != unlabeled else repr(unlabeled)
-    return "\n".join(
-        [
-            *imports,
-            "",
-            f"# X: the feature columns; y: the labels, {marker} where there is none",
-            f"model = {model}",
-            "model.fit(X, y)",
-            "model.predict(X)",
-        ]
-    )
-
-
-def _estimators(value: Any) -> Iterator[BaseEstimator]:
-    """Iterate over an estimator and those among its parameters and steps, at any depth."""
-    if isinstance(value, BaseEstimator):
-        yield value
-        value = tuple(value.get_params(deep=False).values())
-    if isinstance(value, (list, tuple)):
-        for inner in value:
-            yield from _estimators(inner)
-
-
-def _public_module(cls: type) -> str:
-    """Return the shortest module name from which a class can be imported."""
-    parts = cls.__module__.split(".")
-    for length in range(1, len(parts) + 1):
-        name = ".".join(parts[:length])
-        if getattr(importlib.import_module(name), cls.__name__, None) is cls:
-            return name
-    return cls.__module__

@@ -34,12 +34,12 @@ from lapwing._report.findings import (
     estimate_words,
     next_step,
     parameters,
-    python_lines,
     sure_words,
     trust_words,
     versions,
     write_notes,
 )
+from lapwing._report.program import python_lines
 from lapwing._report.record import FitRecord, ReportData
 from lapwing._report.rows import ClassRows, NumberRows, histogram, records, row_columns
 from lapwing._report.text import NAME_LENGTH, clean, finite_or_none, label_text, plural
