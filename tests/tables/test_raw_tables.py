@@ -61,10 +61,16 @@ def test_other_columns_are_typed_for_formats_with_numbers() -> None:
 
 def test_new_rows_without_the_column_of_the_ids(tmp_path: Path) -> None:
     table = read(write(tmp_path / "t.csv", "k,x,y\na,1,p\nb,3,q\nc,2,\n"), id="k")
-    named = write(tmp_path / "named.csv", "k,x\nd,1\n"), write(tmp_path / "rest.csv", "x\n2\n")
-    for paths in (named, named[::-1]):
-        with pytest.raises(ValueError, match="id column 'k' is empty in 1 row"):
+    contents = {"named": "k,x\nd,1\n", "rest": "x\n2\n", "holes": "k,x\nd,1\n,3\n"}
+    named, rest, holes = (write(tmp_path / f"{name}.csv", t) for name, t in contents.items())
+    lacks = r"^\S*rest\.csv has no column 'k', which names the rows .* one after the other\.$"
+    for paths in (named, rest), (rest, named), (named, holes, rest):
+        with pytest.raises(ValueError, match=lacks):
             read_points(paths, fitted(table))
+    assert read_points(rest, fitted(table)).ids.tolist() == [1]
+    for options, cure in (None, "take the column out"), (ReadOptions(id="k"), "leave --id out"):
+        with pytest.raises(ValueError, match=f"id column 'k' is empty in 1 row, .* or {cure}: "):
+            read_points(holes, fitted(table), options)
 
 
 def test_ids_are_found_without_zeros_if_they_are_different(tmp_path: Path) -> None:

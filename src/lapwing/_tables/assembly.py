@@ -371,22 +371,17 @@ def warn_of_bad_cells(features: Features, raw: RawTable) -> None:
         warn(f"{message}; counted as missing.")
 
 
-def check_ids(raw: RawTable) -> None:
-    """Raise ValueError if ids are missing or repeated.
-
-    Raises
-    ------
-    ValueError
-    """
+def check_ids(raw: RawTable, *, usual: bool = False) -> None:
+    """Raise ValueError if ids are missing or repeated; `usual` ones are those of a model."""
     if raw.ids is None:
         return
     where = f"{raw.source}: id column {raw.roles.id!r}"
     values, first, counts = np.unique(raw.ids, return_index=True, return_counts=True)
     if values.size and not values[0]:  # the empty text is first
-        n, row = int(counts[0]), first[0]
+        n, row, cure = int(counts[0]), first[0], "take the column" if usual else "leave --id"
         raise ValueError(
             f"{where} is empty in {n} row{'s' * (n > 1)}, first in {name_row(row, raw.places)}. "
-            "Fill in an id that no other row has, or leave --id out: rows are then known by their "
+            f"Fill in an id that no other row has, or {cure} out: rows are then known by their "
             "numbers."
         )
     if values.size < raw.n:

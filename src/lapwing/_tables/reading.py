@@ -56,6 +56,14 @@ def read_for_model(paths: Sequence[Path], selection: Selection) -> RawTable:
         first, n_first = _read_first(sources, selection)
         later = replace(selection, skip_lines=None)
         parts = [first, *(_read_one(source, later) for source in sources[n_first:])]
+        ids = [part.roles.id for part in parts]
+        known = next((name for name in ids if name is not None), None)
+        if known is not None and None in ids:
+            lacks = [sources[0], *sources[n_first:]][ids.index(None)]
+            raise ValueError(
+                f"{lacks} has no column {known!r}, which names the rows of the other files. Add "
+                "it, or predict the files with and without it one after the other."
+            )
     return join_tables(parts, name_of(paths))
 
 

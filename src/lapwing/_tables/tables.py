@@ -332,7 +332,7 @@ def read_points(path: Paths, fitted: Fitted, options: ReadOptions | None = None)
     found = InputErrors(raw.source)
     found.messages += feature_errors(features, raw, missing=fitted.missing, new=True)
     with found.gather():
-        check_ids(raw)
+        check_ids(raw, usual=options.id is None)
     found.raise_all()
     warn_of_bad_cells(features, raw)
     return Table(
