@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -527,7 +527,6 @@ def _counterpart(estimator: Any, flag: str) -> Any:
 @contextmanager
 def _client(request: FitRequest) -> Iterator[Any]:
     distributed = require("distributed", extra="dask", purpose=request.cluster_flag)
-    cluster = nullcontext(request.cluster)
     if request.cluster is None:
         cluster = distributed.LocalCluster(
             n_workers=request.workers,
@@ -537,15 +536,15 @@ def _client(request: FitRequest) -> Iterator[Any]:
             scheduler_kwargs={"dashboard": False},
             silence_logs="CRITICAL",  # errors are raised as exceptions
         )
-    with cluster as place:
-        try:
-            client = distributed.Client(place, timeout=_CONNECT)
-        except (OSError, TimeoutError, ValueError) as error:
-            if request.cluster is None:
-                raise
-            raise ValueError(
-                f"{request.cluster_flag} {place}: no Dask scheduler answers there ({error}). Start "
-                "one by `dask scheduler`, or use --workers 2 for this machine alone."
-            ) from error
-        with client:
+        with cluster, distributed.Client(cluster, timeout=_CONNECT) as client:
             yield client
+        return
+    try:
+        client = distributed.Client(request.cluster, timeout=_CONNECT)
+    except (OSError, TimeoutError, ValueError) as error:
+        raise ValueError(
+            f"{request.cluster_flag} {request.cluster}: no Dask scheduler answers there ({error}). "
+            "Start one by `dask scheduler`, or use --workers 2 for this machine alone."
+        ) from error
+    with client:
+        yield client
