@@ -13,7 +13,7 @@ from lapwing.dask import _neighbors, _plan
 from lapwing.dask._data import read_points
 from lapwing.dask._halos import affinity_of_edges
 from lapwing.dask._laplacian import ClusterLaplacian, _ClusterOperator, whole_matrix
-from lapwing.dask._neighbors import _Index, knn_edges
+from lapwing.dask._neighbors import _blocks_of, knn_edges
 from lapwing.dask._placement import ListCenters, _layout, _Trained, near_neighbors
 from lapwing.dask._session import ClusterSession
 from lapwing.exceptions import LowRecallWarning
@@ -162,9 +162,8 @@ def test_lists_of_each_content_find_the_neighbours(
 
 def test_missing_lists_are_in_no_block() -> None:
     layout = _layout(path([10.0] * 5), np.full(6, 10), 2)
-    index = _Index(0, 60, layout=layout)
     near = np.array([[0, 5, -1], [0, 1, -1]])
-    found = np.unpackbits(index.blocks_of(near, 2, 2), axis=1)[:, :2]
+    found = np.unpackbits(_blocks_of(near, layout.owned(2), 2, 2), axis=1)[:, :2]
     np.testing.assert_array_equal(found, [[1, 1], np.arange(2) == layout.owner[0]])
 
 

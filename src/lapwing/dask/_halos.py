@@ -280,9 +280,9 @@ def _both_ways(edges: Edges, incoming: list[Edges], size: int, n: int, join: str
 
 def _graph_rows(blocks: list[CSR], place: int, starts: Array) -> GraphRows:
     """Join the rows of consecutive blocks, and divide them by the blocks of the columns."""
-    rows = sp.vstack(blocks, format="csr")
+    rows = sp.vstack(blocks, format="csr") if len(blocks) > 1 else blocks[0]
     first, last = (int(start) for start in starts[place : place + 2])
-    entries = rows.tocoo()
+    entries = rows.tocoo(copy=False)
     far = (entries.col < first) | (entries.col >= last)
     row, column = entries.row[far], entries.col[far]
     halo, to = np.unique(column, return_inverse=True)

@@ -150,11 +150,12 @@ class _Index:
         self.index.nprobe = width
         return self.index.search_preassigned(scaled, m, lists, None)[1], near
 
-    def blocks_of(self, near: Array | None, b: int, n_blocks: int) -> Array:
-        """Return a bit for each block that owns one of the lists of b points; 1 without lists."""
-        if near is None or self.layout is None:
-            return np.packbits(np.ones((b, n_blocks), dtype=bool), axis=1)
-        return np.packbits(self.layout.owned(n_blocks)[near].any(axis=1), axis=1)
+
+def _blocks_of(near: Array | None, owned: Array | None, b: int, n_blocks: int) -> Array:
+    """Return a bit for each block that owns one of the lists of b points; 1 without lists."""
+    if near is None or owned is None:
+        return np.packbits(np.ones((b, n_blocks), dtype=bool), axis=1)
+    return np.packbits(owned[near].any(axis=1), axis=1)
 
 
 class _Queries(NamedTuple):
@@ -434,12 +435,13 @@ def _search_block(
     indices = np.full((b, m), -1, dtype=np.int32 if short else np.int64)
     lengths = np.full((b, m), np.inf, dtype=placed.points.dtype)
     blocks = np.zeros((b, -(-n_blocks // 8)), dtype=np.uint8)
+    owned = index.layout.owned(n_blocks) if n_blocks and index.layout is not None else None
     bytes_ = max(8 * (width + more) * placed.points.shape[1], n_read * n_blocks)
     for rows in row_blocks(b, bytes_, DIFFERENCE_BYTES) if index.n else ():
         points = asked.points[rows]
         ends, near = index.candidates(points, settings)
         if n_blocks:
-            blocks[rows] = index.blocks_of(near, len(points), n_blocks)
+            blocks[rows] = _blocks_of(near, owned, len(points), n_blocks)
         found = _lengths(points, placed.points, ends)
         ends = np.where(ends >= 0, ends + index.start, -1)
         # By index instead of distance 0, because duplicates of a point are its neighbours.

@@ -116,8 +116,8 @@ def left_out_values(kernel: KernelSide, side: GraphSide) -> LeftOutLabels:
     z, _, leverage, _ = _Leverages.of(kernel, side)
     reliable = leverage <= _LARGEST_LEVERAGE
     ratio = np.where(reliable, leverage / (1 - leverage), 0.0)
-    values = side.values_at(side.index, z) - ratio[:, None] * side.misfit(z)
-    return LeftOutLabels(values, reliable)
+    values = side.values_at(side.index, z)
+    return LeftOutLabels(values - ratio[:, None] * (side.targets - values), reliable)
 
 
 def left_out_coefficients(kernel: KernelSide, side: GraphSide) -> Array:

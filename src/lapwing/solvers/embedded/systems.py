@@ -233,15 +233,19 @@ class FeatureSystem:
         return self.space.n_points
 
     @cached_property
+    def _design(self) -> Design:
+        return self.space.design()
+
+    @cached_property
     def _rows(self) -> Design:
         """Rows of Z, each computed from its point, as multipliers magnify rounding errors."""
-        return self.space.design().lifted()
+        return self._design.lifted()
 
     def normal_matrix(self, q: Array) -> Array:
         """Compute the matrix of the normal equations of (w, z, b), without the graph side."""
         r, basis = len(self.side.curvature), self.side.basis
         assert basis is not None
-        design = self.space.design().lifted(float(q.sum()))
+        design = self._design.lifted(float(q.sum()))
         return design.normal_matrix(q, lambda rows: -basis[rows], r, bias=self.fit_intercept)
 
     @np.errstate(over="ignore", invalid="ignore", divide="ignore")

@@ -148,9 +148,9 @@ def switch_labels(
         weights = 2.0**doubling * objective.unlabeled_weights
         for _ in range(_MOST_REFITS):
             minimum = _refit(labeled_by(objective, labels, weights), minimum, settings)
-            f = objective.values(minimum.state)[objective.unlabeled]
             if minimum.status in (Status.CALLBACK, Status.MAX_ITER):
                 return replace(minimum, objective=objective.value(minimum.state))
+            f = objective.values(minimum.state)[objective.unlabeled]
             switched = switch(objective.loss, labels, f, weights)
             if np.array_equal(switched, labels):
                 break

@@ -6,8 +6,8 @@ L7 and L8). It does not depend on labels or losses: after one factorisation, O(n
 a back substitution, O(n^2), and a problem with l labels involves one l x l block only.
 Leave-one-out, added labels, repeated draws of labels, and other losses use this.
 
-The fit with the squared loss is the mean of a Gaussian process (`posterior`), as the objective is
-:math:`-\sigma^2` times the logarithm of a density: f has a normal prior of covariance
+The fit with the squared loss is the mean of a Gaussian process (`posterior_variances`), as the
+objective is :math:`-\sigma^2` times the logarithm of a density: f has a normal prior of covariance
 :math:`\sigma^2 T`, where T is the deformed kernel, a bias that is not part of T has a flat prior,
 and targets have normal errors of variance :math:`\sigma^2 / w_i` (Rasmussen and Williams 2006,
 sections 2.2 and 2.7).
