@@ -244,7 +244,6 @@ _OWN: Mapping[str, dict[str, Any]] = {
         "name": "eigenfunctions",
         "forecast": forecast.eigenfunctions,
         "remedies": Remedies("fewer eigenfunctions", "", "n_eigenfunctions"),
-        "twin": None,
         "unlabeled_use": lambda estimator: "their density along principal directions",
         "solver": "least squares",
         "no_onnx": _NO_SUM.format("histograms"),

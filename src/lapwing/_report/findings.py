@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from sklearn.base import BaseEstimator
 
+from lapwing._report.program import changed_parameters
 from lapwing._report.record import Choice, Hints
 from lapwing._report.text import (
     NAME_LENGTH,
@@ -473,9 +474,9 @@ def versions() -> dict[str, str]:
 
 def parameters(estimator: BaseEstimator) -> list[dict[str, Any]]:
     """List the estimator's parameters, and whether they differ from their defaults."""
-    usual = type(estimator)().get_params(deep=False)
+    changed = changed_parameters(estimator)
     return [
-        {"name": name, "value": _short(value), "changed": repr(value) != repr(usual.get(name))}
+        {"name": name, "value": _short(value), "changed": name in changed}
         for name, value in sorted(estimator.get_params(deep=False).items())
     ]
 

@@ -64,7 +64,7 @@ class _Source:
         value = plain(value)
         if isinstance(value, BaseEstimator):
             head = self._imported(_public_module(type(value)), type(value).__name__)
-            changed = _changed_parameters(value).items()
+            changed = changed_parameters(value).items()
             return _wrap(f"{head}(", [f"{k}={self.write(k, v)}" for k, v in changed], ")")
         if isinstance(value, float) and not math.isfinite(value):
             word = self._imported("numpy", "nan" if math.isnan(value) else "inf")
@@ -94,7 +94,8 @@ class _Source:
         return name
 
 
-def _changed_parameters(estimator: BaseEstimator) -> dict[str, Any]:
+def changed_parameters(estimator: BaseEstimator) -> dict[str, Any]:
+    """Return the parameters that differ from their defaults."""
     usual = {name: one.default for name, one in signature(type(estimator)).parameters.items()}
     given = estimator.get_params(deep=False)
     return {name: v for name, v in given.items() if repr(v) != repr(usual.get(name))}

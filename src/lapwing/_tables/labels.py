@@ -345,12 +345,12 @@ class LabelColumn:
         """Return the column of true labels; None without one."""
         if options.truth is None:
             return None
-        column = raw.texts[options.truth]
-        texts = mark_unlabeled(column.texts, options.unlabeled)
-        classes = [] if self.regression or "" in options.unlabeled else set(self.given.tolist())
+        column, markers = raw.texts[options.truth], options.unlabeled
+        classes = [] if self.regression or "" in markers else set(self.given.tolist())
         # Beside whole numbers -1 means "unknown", as in scikit-learn, unless it is a class.
         if classes and all(_WHOLE.fullmatch(one) and not same_label(one, "-1") for one in classes):
-            texts = mark_unlabeled(texts, ("", "-1"))
+            markers = (*markers, "-1")
+        texts = mark_unlabeled(column.texts, markers)
         where = f"{raw.source}: {options.truth!r}"
         return LabelColumn(
             replace(column, texts=texts), where, decimal=raw.decimal, places=raw.places

@@ -65,11 +65,11 @@ class Shown:
     ----------
     title : str
         Name of the whole task.
-    inner : Stages, default=SILENT
+    inner : Stages
         Another listener.
     """
 
-    def __init__(self, title: str, inner: Stages = SILENT) -> None:
+    def __init__(self, title: str, inner: Stages) -> None:
         self._line, self._inner = StatusLine(title), inner
 
     def __enter__(self) -> Self:

@@ -26,6 +26,7 @@ from sklearn.utils.validation import check_consistent_length
 
 from lapwing._arrays import Array, RandomSource, is_sparse
 from lapwing._host.modules import require
+from lapwing._host.terminal import StatusLine
 from lapwing._host.warn import collect_warnings, warn
 from lapwing._rows.base import PointsLike, all_of, is_rows
 from lapwing._rows.registry import rows_or_array
@@ -38,7 +39,7 @@ from lapwing.classes.volumes import PriorLike, read_prior
 from lapwing.estimators.classifier import SemiSupervisedClassifier
 from lapwing.estimators.input_checks import warn_row_order
 from lapwing.estimators.path import standard_error
-from lapwing.estimators.prepared import Shown, Stages, check_one_entry_a_row
+from lapwing.estimators.prepared import Stages, check_one_entry_a_row
 from lapwing.estimators.regressor import SemiSupervisedRegressor
 from lapwing.model_selection.candidates import (
     CLUSTERS,
@@ -302,7 +303,7 @@ def compare(
     settings = CompareSettings(
         candidates, effort, max_samples, class_prior, unlabeled, random_state, regression
     )
-    with Shown("Comparing methods") as progress:
+    with StatusLine("Comparing methods") as progress:
         found, _ = compared(X, y, sample_weight, settings, progress)
     warn_of_failures(found.failed, stacklevel=2)
     return found
