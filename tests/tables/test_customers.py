@@ -154,13 +154,20 @@ def test_rejects_new_rows_in_another_notation(tmp_path: Path, plain: Table) -> N
     head = ";".join(HEADER) + "\n"
     lines = (tmp_path / "utf8.csv").read_text(encoding="utf-8").splitlines()[1:3]
     cells = [line.replace('"', "").split(";") for line in lines]
-    for row, text in zip(cells, ("1.5", "1.234"), strict=True):
-        row[5:7], row[8] = ["", ""], text
-    path = write(tmp_path / "n.csv", head + "".join(";".join(row) + "\n" for row in cells))
+
+    def amounts(*texts: str) -> Path:
+        for row, text in zip(cells, texts, strict=True):
+            row[5:7], row[8] = ["", ""], text
+        return write(tmp_path / "n.csv", head + "".join(";".join(row) + "\n" for row in cells))
+
+    path = amounts("1.5", "1.234")
     with pytest.raises(ValueError, match=r"'Betrag' was read with decimal commas.*--decimal \."):
         read_points(path, fitted(plain))
     table = read_points(path, fitted(plain), ReadOptions(decimal="."))
     assert table.X["Betrag"].to_list() == [1.5, 1.234]
+    # The points of a word for "missing" are no decimal points.
+    found = read_points(amounts("1.5", "n.a."), fitted(plain)).X["Betrag"].to_numpy()
+    np.testing.assert_array_equal(found, [1.5, np.nan])
 
 
 def test_rejects_fractions_in_a_column_of_percents(tmp_path: Path, plain: Table) -> None:

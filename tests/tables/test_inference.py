@@ -31,8 +31,12 @@ from lapwing._tables.inference import (
 from tests.helpers.texts import sentences
 
 
+def column(texts: list[str], *, strict: bool = False) -> Cells:
+    return cells_of_texts(texts).without(missing_words(strict=strict))
+
+
 def infer(texts: list[str], name: str = "x", **defaults: Any) -> Reading | Unusable:
-    return infer_leniently(name, cells_of_texts(texts), ReadingDefaults(**defaults))
+    return infer_leniently(name, column(texts), ReadingDefaults(**defaults))
 
 
 def unusable(texts: list[str], **defaults: Any) -> Unusable:
@@ -45,9 +49,9 @@ def read(texts: list[str], **defaults: Any) -> list[Any]:
     """Return the first feature of a column."""
     reading = infer(texts, **defaults)
     assert not isinstance(reading, Unusable), reading
-    features, _ = reading.read(cells_of_texts(texts).without(missing_words(strict=False)))
-    column: list[Any] = features[0].tolist()
-    return column
+    features, _ = reading.read(column(texts))
+    values: list[Any] = features[0].tolist()
+    return values
 
 
 @pytest.mark.parametrize(
@@ -153,7 +157,8 @@ STRICT: dict[str, tuple[list[str], Any]] = {
 @pytest.mark.parametrize("name", [*COLUMNS, *STRICT])
 def test_infers_types_of_columns(name: str) -> None:
     texts, expected = (COLUMNS | STRICT)[name]
-    found = infer_strictly(name, cells_of_texts(texts)) if name in STRICT else infer(texts, name)
+    strict = name in STRICT
+    found = infer_strictly(name, column(texts, strict=True)) if strict else infer(texts, name)
     if isinstance(expected, str):
         assert isinstance(found, Unusable)
         assert expected in found.reason
@@ -280,10 +285,10 @@ def test_a_forced_column_keeps_its_most_frequent_values() -> None:
 
 
 def test_columns_of_several_files_are_inferred_as_one() -> None:
-    joined = join_cells([cells_of_texts(["1.234", "2.000"]), cells_of_texts(["1,5", "-"])])
+    joined = join_cells([column(["1.234", "2.000"]), column(["1,5", "-"])])
     reading = infer_leniently("x", joined, ReadingDefaults())
     assert reading == NumberReading("x", ",")
-    (values,), _ = NumberReading("x", ",").read(joined.without(missing_words(strict=False)))
+    (values,), _ = NumberReading("x", ",").read(joined)
     np.testing.assert_array_equal(values, [1234, 2000, 1.5, np.nan])
 
 

@@ -62,6 +62,7 @@ def encode(raw: RawTable, selection: Selection, like: object = None) -> Features
 
 
 def _infer(raw: RawTable, selection: Selection, like: object) -> Features:
+    raw = _without_missing(raw, selection)
     names = list(raw.cells)
     texts, insisted = selection.free_texts(names), selection.insisted(names)
     defaults = ReadingDefaults() if selection.strict else defaults_of(raw, selection)
@@ -79,11 +80,17 @@ def _infer(raw: RawTable, selection: Selection, like: object) -> Features:
                 f"{raw.source} has no column of free text for --encoder. Name it with --text, or "
                 "leave out --encoder."
             )
+    features = _read_columns(raw, readings, errors, like)
     strict = selection.strict
-    features = _read_columns(raw, readings, errors, like, strict=strict)
     notes = [_note(one, features.bad.get(one.column), raw, strict=strict) for one in readings]
     notes += [ColumnNote(one.column, False, one.reason) for one in left_out]
     return replace(features, decimal=defaults.decimal, notes=tuple(notes))
+
+
+def _without_missing(raw: RawTable, options: ReadOptions) -> RawTable:
+    """Return the table without the texts that mean "missing"."""
+    words = missing_words(options.strict)
+    return replace(raw, cells={name: cells.without(words) for name, cells in raw.cells.items()})
 
 
 def _no_feature(notes: Sequence[ColumnNote], raw: RawTable) -> str:
@@ -129,6 +136,7 @@ def encode_again(
     """Encode new rows as in the fit; see `encode`."""
     if raw.is_matrix:
         return _of_matrix(raw)
+    raw = _without_missing(raw, options)
     if options.decimal != "auto":
         asked = ReadingDefaults(options.decimal, fixed=True)
         readings = [
@@ -143,7 +151,7 @@ def encode_again(
         "and here it has decimal points as well as points that may be either. Say which with "
         "--decimal . or --decimal ,."
     )
-    return _read_columns(raw, readings, [error] if mixed else [], like, strict=options.strict)
+    return _read_columns(raw, readings, [error] if mixed else [], like)
 
 
 def _mixes_marks(reading: Reading, cells: Cells) -> bool:
@@ -178,14 +186,14 @@ def _choose_columns(
 
 
 def _read_columns(
-    raw: RawTable, readings: Sequence[Reading], errors: Sequence[str], like: object, *, strict: bool
+    raw: RawTable, readings: Sequence[Reading], errors: Sequence[str], like: object
 ) -> Features:
     """Read columns, and join their features."""
     columns: dict[str, NDArray[Any]] = {}
     kinds: list[str] = []
     bad: dict[str, BadCells] = {}
     for reading in readings:
-        values, wrong = reading.read(raw.cells[reading.column].without(missing_words(strict)))
+        values, wrong = reading.read(raw.cells[reading.column])
         columns |= zip(reading.names, values, strict=True)
         kinds += [reading.feature] * len(values)
         bad |= {} if wrong is None else {reading.column: wrong}
@@ -207,7 +215,7 @@ def _points(raw: RawTable, columns: Mapping[str, NDArray[Any]], like: object) ->
 
 
 def _note(reading: Reading, bad: BadCells | None, raw: RawTable, *, strict: bool) -> ColumnNote:
-    cells = raw.cells[reading.column].without(missing_words(strict))
+    cells = raw.cells[reading.column]
     plain = NumberReading(reading.column)
     # Without a text there is no decimal mark.
     shown = plain if isinstance(reading, NumberReading) and not cells.texts.size else reading

@@ -155,8 +155,10 @@ def other_reading(reading: Reading, cells: Cells) -> str:
 
 
 def infer_strictly(name: str, cells: Cells, *, is_text: bool = False) -> Reading | Unusable:
-    """Distinguish numbers, categories and declared free text; other columns are unusable."""
-    cells = cells.without(MISSING_WORDS)
+    """Infer the type of a column without guesses: numbers, categories and declared free text.
+
+    See `infer_leniently`; other columns are unusable.
+    """
     if cells.type_name:
         reason = f"of the type {cells.type_name}, which is neither a number nor text"
         return Unusable(name, reason, refused="Write it as numbers")
@@ -195,7 +197,7 @@ def infer_leniently(
     ----------
     name : str
     cells : Cells
-        Cells of all files.
+        Cells of all files, without missing ones.
     defaults : ReadingDefaults
         Defaults of the table.
     is_text : bool, default=False
@@ -208,7 +210,6 @@ def infer_leniently(
     """
     if not cells.usable:
         return Unusable(name, f"holds {cells.type_name}")
-    cells = cells.without(USUAL_MISSING_WORDS)
     n = cells.numbers.size
     if cells.n_filled == 0:
         return Unusable(name, "no row has a value")
