@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from itertools import pairwise
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -20,9 +21,16 @@ from lapwing.dask import (
     DaskS3VC,
 )
 from lapwing.dask._data import read_points
+from lapwing.dask._engine import ClusterProblem
 from lapwing.dask._halos import given_affinity
+from lapwing.dask._low_density import _ClusterObservations
 from lapwing.dask._session import ClusterSession
 from lapwing.graphs import KNNGraph
+from lapwing.losses.labeled import SquaredHinge
+from lapwing.losses.registry import UNLABELED_LOSSES
+from lapwing.objectives.low_density import Function
+from lapwing.solvers.low_density.machines import ClassObservations
+from lapwing.spaces.linear import LinearSpace
 from tests.cluster.conftest import Case, array
 
 delayed = pytest.importorskip("dask", reason="dask is not installed").delayed
@@ -85,6 +93,42 @@ def test_single_precision_and_smoothed_losses_as_in_memory(client: Any) -> None:
     np.testing.assert_array_equal(model.transduction_.compute(), local.transduction_)
     np.testing.assert_allclose(model.objective_, local.objective_, rtol=1e-5)
     np.testing.assert_allclose(model.coef_, local.coef_, rtol=1e-4)
+
+
+@pytest.mark.parametrize("loss", list(UNLABELED_LOSSES))
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_objective_over_blocks_is_that_in_memory(
+    client: Any, loss: str, weighted: bool
+) -> None:
+    known, mass = np.flatnonzero(CASE.y >= 0), WEIGHTS if weighted else np.ones(120)
+    rest = np.setdiff1d(np.arange(120), known)
+    targets = np.where(CASE.y[known, None] == [0, 1], 1.0, -1.0)
+    in_chunks = array.from_array(mass[:, None], chunks=(CASE.sizes, 1)).persist()
+    weights = read_points(ClusterSession.of(client), in_chunks).rows
+    points = read_points(ClusterSession.of(client), CASE.chunks)
+    problem = ClusterProblem(points, known, targets, mass[known], weights if weighted else None)
+    on_cluster = _ClusterObservations.of(problem, 2)
+    local = ClassObservations(known, CASE.y[known], mass[known], rest, mass[rest], 2)
+    settings: Any = SimpleNamespace(
+        C=2.0, C_star=0.3, loss=SquaredHinge(), unlabeled_loss=UNLABELED_LOSSES[loss]()
+    )
+    column, bounds = targets[:, 1], (0.1, 0.1)
+    ours = on_cluster.objective(LinearSpace(points.rows), column, bounds, settings)
+    theirs = local.objective(LinearSpace(CASE.X), column, bounds, settings)
+    function = Function(np.random.default_rng(2).normal(size=4) / 4, 0.1)
+    for gamma in (0.0, 0.02):
+        a, b = (one.smoothed(gamma) if gamma else one for one in (ours, theirs))
+        assert a.value(function) == pytest.approx(b.value(function), rel=1e-12)
+        for mine, other in zip(
+            a.value_and_gradient(function), b.value_and_gradient(function), strict=True
+        ):
+            np.testing.assert_allclose(mine, other, rtol=1e-9, atol=1e-9)
+    held = np.arange(len(known))
+    np.testing.assert_allclose(
+        ours.ranks(function, held, mass[rest]), theirs.ranks(function, held, mass[rest])
+    )
+    assert ours.largest_norm == pytest.approx(theirs.largest_norm)
+    assert on_cluster.mean(ours, function) == pytest.approx(local.mean(theirs, function))
 
 
 @pytest.mark.parametrize(
