@@ -108,9 +108,9 @@ class BinnedColumns:
         found = np.zeros(len(self.names))
         if m < 3 or len(np.unique(mine)) < 2:
             return found
+        alone = float(((np.bincount(mine) / m) ** 2).sum())
         for k, bins in enumerate(self.bins):
             joint = contingency_matrix(bins[chosen], mine) / m
-            alone = float((joint.sum(axis=0) ** 2).sum())
             given = float((joint**2 / joint.sum(axis=1, keepdims=True)).sum())
             chance = (len(joint) - 1) / (m - 1)
             tau = (given - alone) / (1 - alone)

@@ -26,7 +26,9 @@ from lapwing.graphs.chebyshev import (
     ROWS,
     Filter,
     advance,
+    appended,
     block_width,
+    columns_from,
     filtered,
     gram,
     residual_squares,
@@ -350,8 +352,8 @@ class _ClusterOperator:
     ) -> tuple[RowBlocks, RowBlocks]:
         done = good if locked is None else locked.n_columns + good
         return (
-            X.map(_appended, locked, good, n_columns=done),
-            X.map(_columns_from, good, n_columns=X.n_columns - good),
+            X.map(appended, locked, good, n_columns=done),
+            X.map(columns_from, good, n_columns=X.n_columns - good),
         )
 
 
@@ -405,15 +407,6 @@ def _residual_squares(X: Array, LX: Array, U: Array, values: Array) -> Array:
     for rows in row_blocks(len(X), 1, ROWS):
         total += residual_squares(X[rows] @ U, LX[rows] @ U, values)
     return total
-
-
-def _appended(X: Array, locked: Array | None, good: int) -> Array:
-    more = X[:, :good]
-    return more.copy() if locked is None else np.hstack([locked, more])
-
-
-def _columns_from(X: Array, good: int) -> Array:
-    return np.ascontiguousarray(X[:, good:])
 
 
 def _signs(X: RowBlocks) -> Array:

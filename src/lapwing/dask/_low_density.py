@@ -300,11 +300,11 @@ def _density_of(
     if smoothing > 0:
         loss = smooth(loss, smoothing * features.squared_norms)
     f = features.values(function.coef) + function.intercept
-    value = float(weights @ loss.value(f))
     if not slopes:
-        return value, 0.0, 0.0
-    u = weights * loss.derivative(f)
-    return value, features.represent(u), float(u.sum())
+        return float(weights @ loss.value(f)), 0.0, 0.0
+    value, derivative = loss.value_and_derivative(f)
+    u = weights * derivative
+    return float(weights @ value), features.represent(u), float(u.sum())
 
 
 def _largest_norm(unlabeled: _Unlabeled) -> float:

@@ -92,8 +92,8 @@ class RowBlocks:
 
     def view(self, function: Callable[..., Any], *others: Any) -> RowView:
         """Return the results of a task for each block, computed in each pass, see `map`."""
-        shared = (RowBlocks, PerPart)
-        sent = [o if isinstance(o, shared) else self.session.constant(o) for o in others]
+        as_it_is = (RowBlocks, PerPart, type(None))
+        sent = [o if isinstance(o, as_it_is) else self.session.constant(o) for o in others]
         return RowView(self, function, tuple(sent))
 
     def _each(self, task: Callable[..., Any], *others: Any) -> tuple[Any, ...]:

@@ -192,8 +192,7 @@ class _ThreadedOperator:
         return s, np.sqrt(sum(self.over_rows(task))), X
 
     def lock(self, locked: Array | None, X: Array, good: int) -> tuple[Array, Array]:
-        more, rest = X[:, :good], np.ascontiguousarray(X[:, good:])
-        return more.copy() if locked is None else np.hstack([locked, more]), rest
+        return appended(X, locked, good), columns_from(X, good)
 
     def filter(self, p: Filter, X: Array) -> Array:
         """Compute p(L) X by the three-term recurrence; X is overwritten."""
@@ -210,6 +209,17 @@ class _ThreadedOperator:
             self._each(_step(before, now, c, e))
             before, now = now, before
         return now
+
+
+def appended(X: Array, locked: Array | None, good: int) -> Array:
+    """Return the locked vectors followed by the first `good` vectors of X."""
+    more = X[:, :good]
+    return more.copy() if locked is None else np.hstack([locked, more])
+
+
+def columns_from(X: Array, good: int) -> Array:
+    """Return the vectors of X from the one at `good` on, as an array of their own."""
+    return np.ascontiguousarray(X[:, good:])
 
 
 def _rotate(X: Array, U: Array, rows: slice) -> None:
