@@ -17,13 +17,10 @@ from benchmarks.shared.archives import (
     HOME_VARIABLE,
     CheckedSet,
     DataError,
-    MissingArchiveError,
-    data_folder,
     read_label_sets,
     read_set,
 )
 from benchmarks.shared.catalogue import LABEL_SETS, RECORDS
-from lapwing.datasets import mask_labels
 
 Arrays = dict[str, Any]
 Write = Callable[[str, Arrays], Path]
@@ -97,43 +94,17 @@ def test_one_face_may_be_missing(write: Write) -> None:
     assert len(sets.load_facemit().y) == 31021
 
 
-def test_unset_data_folder(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(HOME_VARIABLE, raising=False)
-    assert data_folder() is None
-    with pytest.raises(
-        MissingArchiveError, match=r"^g50c\.npz is missing: LAPWING_DATA_HOME is not"
-    ):
-        sets.load("g50c")
-
-
 def test_data_folder_that_does_not_exist(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(HOME_VARIABLE, str(tmp_path / "nowhere"))
     with pytest.raises(DataError, match=r"LAPWING_DATA_HOME=.*nowhere is not a folder\. Set it to"):
         sets.load("g50c")
 
 
-def flip_bytes(content: bytes) -> bytes:
-    """Damage in the middle, where the compressed data are."""
-    middle = len(content) // 2
-    return (
-        content[:middle]
-        + bytes(b ^ 0xFF for b in content[middle : middle + 64])
-        + content[middle + 64 :]
-    )
-
-
 def without_header(content: bytes) -> bytes:
-    """A whole zip file whose members are no arrays."""
+    """A whole zip file whose member is no array."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as file:
-        for key in ("X", "y", "idxLabs"):
-            file.writestr(f"{key}.npy", content[:100])
-    return buffer.getvalue()
-
-
-def bare_array(content: bytes) -> bytes:
-    buffer = io.BytesIO()
-    np.save(buffer, np.frombuffer(content, dtype=np.uint8))
+        file.writestr("X.npy", content[:100])
     return buffer.getvalue()
 
 
@@ -144,31 +115,15 @@ def bare_array(content: bytes) -> bytes:
         lambda content: content[: len(content) // 2],
         lambda content: content[:-1],
         lambda content: b"This is no archive." * 100,
-        flip_bytes,
+        lambda content: content[:1000] + bytes(64) + content[1064:],
         without_header,
-        bare_array,
     ],
-    ids=["empty", "half", "end", "text", "flipped", "no header", "bare array"],
+    ids=["empty", "half", "end", "text", "zeros", "no header"],
 )
 def test_damaged_archive(write: Write, damage: Callable[[bytes], bytes]) -> None:
     path = write("g50c", g50c_arrays())
     path.write_bytes(damage(path.read_bytes()))
     with pytest.raises(DataError, match=r"g50c\.npz cannot be read as an archive .* make it anew"):
-        sets.load("g50c")
-
-
-def test_archives_are_not_unpickled(write: Write) -> None:
-    write("g50c", {**g50c_arrays(), "y": np.array([{}] * 550, dtype=object)})
-    with pytest.raises(DataError, match=r"cannot be read .*Object arrays cannot be loaded"):
-        sets.load("g50c")
-
-
-def test_archive_that_lacks_arrays(write: Write) -> None:
-    write("g50c", {"X": g50c_arrays()["X"]})
-    with pytest.raises(DataError, match=r"g50c\.npz lacks y, idxLabs; it has X\. Make it anew"):
-        sets.load("g50c")
-    write("g50c", {})
-    with pytest.raises(DataError, match="lacks X, y, idxLabs; it has nothing"):
         sets.load("g50c")
 
 
@@ -184,67 +139,55 @@ def put(value: Any, *place: int) -> Callable[[Any], Any]:
     return change
 
 
+ARCHIVES: dict[str, Callable[[], Arrays]] = {
+    "g50c": g50c_arrays,
+    "pcmac": pcmac_arrays,
+    "coil20": coil20_arrays,
+    "cbcl_face": cbcl_arrays,
+    "usps": usps_arrays,
+}
+
+
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("name", "change", "message"),
     [
-        (changed("X", lambda X: X[:, :10]), r"X has the shape \(550, 10\); .* \(550, 50\)"),
-        (changed("X", put(np.nan, 3, 4)), "X holds values that are not finite"),
-        (changed("X", put(-np.inf, 3, 4)), "X holds values that are not finite"),
-        (changed("X", lambda X: X.astype(str)), "is not the data set g50c"),
-        (changed("y", lambda y: y[:-1]), r"y has the shape \(549,\); the set has 550 points"),
-        (changed("y", put(2, 0)), "y holds the labels -1, 1, 2; the set has -1, 1"),
-        (changed("y", np.abs), "y holds the labels 1; the set has -1, 1"),
-        (changed("y", lambda y: np.arange(550)), r"19, \.\.\.; the set has -1, 1"),
-        (changed("idxLabs", lambda s: s[:, :9]), r"of shape \(splits, 50\); .*\(10, 9\)"),
-        (changed("idxLabs", lambda s: s.astype(float)), "must be integers .* float64"),
-        (changed("idxLabs", put(550, 2, 3)), "idxLabs goes from .* to 550; .* 0 to 549"),
-        (changed("idxLabs", lambda s: s.astype(int) - 1), "idxLabs goes from -1"),
-        (changed("idxLabs", lambda s: put(s[4, 1], 4, 0)(s)), "more than once in split 4"),
+        ("g50c", changed("y", lambda y: np.array([{}] * 550)), "Object arrays cannot be loaded"),
+        ("g50c", lambda made: {"X": made["X"]}, r"lacks y, idxLabs; it has X\. Make it anew"),
+        ("g50c", lambda made: {}, "lacks X, y, idxLabs; it has nothing"),
+        ("g50c", changed("X", lambda X: X[:, :10]), r"X has the shape \(550, 10\); .* \(550, 50\)"),
+        ("g50c", changed("X", put(np.nan, 3, 4)), "X holds values that are not finite"),
+        ("g50c", changed("X", put(-np.inf, 3, 4)), "X holds values that are not finite"),
+        ("g50c", changed("X", lambda X: X.astype(str)), "is not the data set g50c"),
+        (
+            "g50c",
+            changed("y", lambda y: y[:-1]),
+            r"shape \(549,\); the set has 550 points",
+        ),
+        ("g50c", changed("y", put(2, 0)), "y holds the labels -1, 1, 2; the set has -1, 1"),
+        ("g50c", changed("y", np.abs), "y holds the labels 1; the set has -1, 1"),
+        ("g50c", changed("y", lambda y: np.arange(550)), r"19, \.\.\.; the set has -1, 1"),
+        ("g50c", changed("idxLabs", lambda s: s[:, :9]), r"of shape \(splits, 50\); .*\(10, 9\)"),
+        ("g50c", changed("idxLabs", lambda s: s.astype(float)), "must be integers .* float64"),
+        ("g50c", changed("idxLabs", put(550, 2, 3)), "idxLabs goes from .* to 550; .* 0 to 549"),
+        ("g50c", changed("idxLabs", lambda s: s.astype(int) - 1), "idxLabs goes from -1"),
+        ("g50c", changed("idxLabs", lambda s: put(s[4, 1], 4, 0)(s)), "more than once in split 4"),
+        ("pcmac", changed("X_indices", put(7511, 0)), "is not the data set pcmac"),
+        ("coil20", changed("x_scale", lambda _: 1 / 255), r"from 0 to 16; the set is in \[0, 1\]"),
+        (
+            "cbcl_face",
+            changed("is_test", lambda t: t[:5]),
+            "must be a mask of 31022 points",
+        ),
+        ("usps", changed("n_train", lambda _: 9298), "n_train=9298 must be one number between 0"),
     ],
 )
 def test_archive_of_another_set(
-    write: Write, change: Callable[[Arrays], Arrays], message: str
+    write: Write, name: str, change: Callable[[Arrays], Arrays], message: str
 ) -> None:
-    path = write("g50c", change(g50c_arrays()))
+    path = write(name, change(ARCHIVES[name]()))
     with pytest.raises(DataError, match=message) as info:
-        sets.load("g50c")
-    assert str(path) in str(info.value)
-
-
-@pytest.mark.parametrize(
-    ("name", "arrays", "change", "message"),
-    [
-        ("pcmac", pcmac_arrays, changed("X_indices", put(7511, 0)), "is not the data set pcmac"),
-        (
-            "coil20",
-            coil20_arrays,
-            changed("x_scale", lambda _: np.float64(1 / 255)),
-            r"X goes from 0 to 16; the set is in \[0, 1\]",
-        ),
-        (
-            "cbcl_face",
-            cbcl_arrays,
-            changed("is_test", lambda _: np.zeros(5, dtype=bool)),
-            "is_test must be a mask of 31022 points",
-        ),
-        (
-            "usps",
-            usps_arrays,
-            changed("n_train", lambda _: np.int64(9298)),
-            "n_train=9298 must be one number between 0 and 9298",
-        ),
-    ],
-)
-def test_archive_with_wrong_parts(
-    write: Write,
-    name: str,
-    arrays: Callable[[], Arrays],
-    change: Callable[[Arrays], Arrays],
-    message: str,
-) -> None:
-    write(name, change(arrays()))
-    with pytest.raises(DataError, match=message):
         read_set(name)
+    assert str(path) in str(info.value)
 
 
 def test_label_sets_of_mnist(write: Write) -> None:
@@ -278,27 +221,6 @@ def test_wrong_label_sets_of_mnist(write: Write, change: Callable[[Arrays], Arra
 
 # The real archives
 
-COUNTS = {
-    "g50c": [275, 275],
-    "uspst": [327, 273, 206, 178, 196, 140, 174, 173, 160, 180],
-    "pcmac": [961, 985],
-    "coil20": [72] * 20,
-    "usps": [1553, 1269, 929, 824, 852, 716, 834, 792, 708, 821],
-    "mnist": [6903, 7877, 6990, 7141, 6824, 6313, 6876, 7293, 6825, 6958],
-    "cbcl_face": [28120, 2901],
-    "ssl_digit1": [766, 734],
-    "ssl_usps": [1200, 300],
-    "ssl_coil2": [750, 750],
-    "ssl_g241c": [750, 750],
-    "ssl_g241n": [752, 748],
-    "ssl_text": [750, 750],
-}
-TEST_COUNTS = {
-    "usps": [359, 264, 198, 166, 200, 160, 170, 147, 166, 177],
-    "mnist": [980, 1135, 1032, 1010, 982, 892, 958, 1028, 974, 1009],
-    "cbcl_face": [23572, 472],
-}
-
 
 def real(archive: Callable[[str], Path], name: str) -> CheckedSet:
     archive(RECORDS[name].file.removesuffix(".npz"))
@@ -307,27 +229,17 @@ def real(archive: Callable[[str], Path], name: str) -> CheckedSet:
 
 @pytest.mark.parametrize("name", RECORDS)
 def test_real_set(name: str, archive: Callable[[str], Path]) -> None:
+    """Reading it compares it with the catalogue."""
     record, data = RECORDS[name], real(archive, name)
-    assert data.X.shape == (sum(COUNTS[name]), record.n_features)
-    assert np.bincount(data.y).tolist() == COUNTS[name]
     values = data.X.data if record.sparse else data.X
     if record.value_range is not None:
         # The set makes use of its range: a scale that is wrong would not be seen otherwise.
         assert values.max() * data.scale > 0.9 * record.value_range[1]
-    tests = None if data.is_test is None else np.bincount(data.y[data.is_test]).tolist()
-    assert tests == TEST_COUNTS.get(name)
-
-
-@pytest.mark.parametrize("name", [name for name, record in RECORDS.items() if record.splits])
-def test_published_splits(name: str, archive: Callable[[str], Path]) -> None:
-    data = real(archive, name)
-    for count, splits in data.splits.items():
+    for splits in data.splits.values():
         assert len(splits) == (12 if name.startswith("ssl_") else 10)
         assert len({tuple(sorted(split)) for split in splits}) == len(splits)
         for split in splits:
-            assert np.unique(data.y[split]).size == len(RECORDS[name].labels)
-            y = mask_labels(data.y, labeled_indices=split)
-            assert np.sum(y >= 0) == count
+            assert np.unique(data.y[split]).size == len(record.labels)
 
 
 def test_label_sets_are_those_of_mnist(archive: Callable[[str], Path]) -> None:

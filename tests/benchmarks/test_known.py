@@ -87,15 +87,6 @@ def test_every_method_answers(make: Any, name: str, monkeypatch: pytest.MonkeyPa
     assert (found.coverage is not None) is getattr(method, "intervals", False)
 
 
-def test_labels_are_drawn_in_equal_numbers() -> None:
-    truth = np.repeat([0, 1, 2], [30, 10, 5])
-    first, same, other = (with_labels(truth, 2, np.random.default_rng(k)) for k in (0, 0, 1))
-    assert np.bincount(first[first >= 0]).tolist() == [2, 2, 2]
-    assert (first[first >= 0] == truth[first >= 0]).all()
-    assert (first == same).all()
-    assert (first != other).any()
-
-
 def test_methods_without_their_packages_are_left_out(capsys: pytest.CaptureFixture[str]) -> None:
     there = Contender("A", "m", lambda task: task.y)
     absent = there._replace(packages=("numpy", "no_such_package"))

@@ -192,27 +192,18 @@ def test_pages_change_with_results() -> None:
 
 
 def test_short_table_of_the_papers() -> None:
-    u = ["Dataset", "Method", "U"]
-    found = measured(
-        "lapsvm-small",
-        Table("Table 2: sizes", ["Dataset", "splits"], [["G50C", "12"]]),
-        Table(
-            "Table 4: errors",
-            u,
-            [
-                ["G50C", "SVM", "9.76 (2.14) [9.33 (2.00)]"],
-                ["G50C", "LapSVM exact (auto)", "7.49 (2.27)"],
-            ],
-        ),
-        Table(
-            "Table 7: errors",
-            u,
-            [
-                ["G50C", "LapSVM Primal (Newton)", "7.5 (2) [6.16 (1.4)] (1 split)"],
-                ["G50C", "PCG [Stability Check]", "7.47 (2.28) [6.13 (1.46)]"],
-            ],
-        ),
-    )
+    header = ["Dataset", "Method", "U"]
+    of_4 = [
+        ["G50C", "SVM", "9.76 (2.14) [9.33 (2.00)]"],
+        ["G50C", "LapSVM exact (auto)", "7.49 (2.27)"],
+    ]
+    of_7 = [
+        ["G50C", "LapSVM Primal (Newton)", "7.5 (2) [6.16 (1.4)] (1 split)"],
+        ["G50C", "PCG [Stability Check]", "7.47 (2.28) [6.13 (1.46)]"],
+    ]
+    sizes = Table("Table 2: sizes", ["Dataset", "splits"], [["G50C", "12"]])
+    errors = Table("Table 4: errors", header, of_4), Table("Table 7: errors", header, of_7)
+    found = measured("lapsvm-small", sizes, *errors)
     (short,) = in_short({"lapsvm-small": found})
     assert short.sources == (found,)
     assert short.table.rows == [["G50C", "12", "9.76 [9.33]", "-", "7.49 [6.16]", "7.47 [6.13]"]]

@@ -123,24 +123,18 @@ def test_targets_are_drawn_at_random_and_each_once(curve: Set) -> None:
 # Tables
 
 
-@pytest.fixture
-def two_methods() -> list[Answer]:
-    """One method on known targets alone and one on all rows, of which one draw failed."""
-    alone = Answer("s", "RidgeCV", 20, 0, 1.0, 0.5)
-    seeing = replace(alone, method="LapSVR()", error=0.5)
-    lost = replace(seeing, known=40, draw=1, error=None, failed="ValueError: no")
-    return [
-        *(alone, replace(alone, draw=1, error=2.0), replace(alone, known=40)),
-        *(replace(alone, known=40, draw=1), seeing, replace(seeing, draw=1)),
-        *(replace(seeing, known=40), lost),
+def test_ratios_to_the_best_supervised_method() -> None:
+    """Of two methods on known targets alone and one on all rows, of which one draw failed."""
+    found = [
+        Answer("s", method, known, draw, error, 0.5, "" if error else "ValueError: no")
+        for method, known, errors in (
+            *(("RidgeCV", 20, (1.0, 2.0)), ("RidgeCV", 40, (1.0, 1.0))),
+            *(("LapSVR()", 20, (0.5, 0.5)), ("LapSVR()", 40, (0.5, None))),
+            *(("SVR(C=10)", 20, (3.0, 3.0)), ("SVR(C=10)", 40, (3.0, 3.0))),
+        )
+        for draw, error in enumerate(errors)
     ]
-
-
-def test_ratios_to_the_best_supervised_method(two_methods: list[Answer]) -> None:
-    worse = [
-        replace(a, method="SVR(C=10)", error=3.0) for a in two_methods if a.method == "RidgeCV"
-    ]
-    table = ratios([*two_methods, *worse])
+    table = ratios(found)
     assert list(table.header)[2:] == ["best supervised method", "LapSVR()"]
     assert table.rows == [
         ["s", "20", "RidgeCV 1.500", "0.33"],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -37,6 +38,10 @@ def clouds() -> Data:
 
 def record(method: str, prior: str, error: float, draw: int = 0) -> Record:
     return Record(replace(TASK, draw=draw), method, prior, error, 1.0)
+
+
+def draws(method: str, prior: str, error: float) -> list[Record]:
+    return [record(method, prior, error, draw) for draw in range(20)]
 
 
 def test_labels_are_drawn_at_random_with_one_of_each_class() -> None:
@@ -80,21 +85,20 @@ def test_stored_records_are_read_again(
     source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(SOURCES, source, Source(clouds, (1,)))  # type: ignore[misc]
-    found = gather(source, (1,), tmp_path, n_draws=1, most=None, methods=("mbo", "LapERLS"))
+    options: Any = {"n_draws": 1, "most": None}
+    found = gather(source, (1,), tmp_path, **options, methods=("mbo", "LapERLS"))
     names = {each.method for each in found}
     assert {"mbo", "LapERLS", "LapERLS + refine"} <= names
     assert {each.prior for each in found} == {"known", "unknown", "wrong"}
     assert all(each.error <= 10 for each in found if each.prior == "known")
-    assert read(tmp_path / f"{source}.jsonl") == found
-    lines = (tmp_path / f"{source}.jsonl").read_text(encoding="utf-8")
-    again = gather(source, (1,), tmp_path, n_draws=1, most=None, methods=("mbo", "LapERLS"))
-    assert again == found
-    assert (tmp_path / f"{source}.jsonl").read_text(encoding="utf-8") == lines
+    kept = tmp_path / f"{source}.jsonl"
+    lines = kept.read_text(encoding="utf-8")
+    assert gather(source, (1,), tmp_path, **options, methods=("mbo", "LapERLS")) == found
+    assert read(kept) == found
+    assert kept.read_text(encoding="utf-8") == lines
     assert read(tmp_path / "nothing.jsonl") == []
     (tmp_path / "told").mkdir()
-    some = gather(
-        source, (1,), tmp_path / "told", n_draws=1, most=None, methods=("mbo",), priors=("known",)
-    )
+    some = gather(source, (1,), tmp_path / "told", **options, methods=("mbo",), priors=("known",))
     assert {each.prior for each in some} == {"known"}
 
 
@@ -130,19 +134,20 @@ def test_expectations(error: float, n_draws: int, passed: bool | None) -> None:
 
 
 def test_flow_is_compared_with_the_best_of_the_others() -> None:
-    made = [record("flow", "unknown", 7.0, i) for i in range(20)]
-    made += [record("poisson", "unknown", 4.5, i) for i in range(20)]
-    made += [record("mbo", "unknown", 9.0, i) for i in range(20)]
-    assert compare_flow(made).rows == [["mnist, 1", "7.00", "poisson 4.50", "+2.50", "MISS"]]
-    made += [record("SVM", "unknown", 5.5, i) for i in range(20)]
-    found = compare_flow([each for each in made if each.method != "poisson"], ("poisson", "SVM"))
+    flow, poisson, mbo = (
+        draws(method, "unknown", error)
+        for method, error in (("flow", 7.0), ("poisson", 4.5), ("mbo", 9.0))
+    )
+    assert compare_flow([*flow, *poisson, *mbo]).rows == [
+        ["mnist, 1", "7.00", "poisson 4.50", "+2.50", "MISS"]
+    ]
+    found = compare_flow([*flow, *mbo, *draws("SVM", "unknown", 5.5)], ("poisson", "SVM"))
     assert found.rows == [["mnist, 1", "7.00", "SVM 5.50", "+1.50", "pass"]]
     assert found.title.endswith("than the best of poisson, SVM")
 
 
 def test_mean_of_all_sets_has_a_verdict_if_each_set_has_one() -> None:
-    made = [record("flow", "unknown", 7.0, i) for i in range(20)]
-    made += [record("poisson", "unknown", 4.5, i) for i in range(20)]
+    made = [*draws("flow", "unknown", 7.0), *draws("poisson", "unknown", 4.5)]
     more = [replace(each, task=replace(each.task, per_class=5)) for each in made]
     more = [replace(r, error=2.0) if r.method == "flow" else r for r in more]
     rows = compare_flow([*made, *more]).rows
