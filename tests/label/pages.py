@@ -22,25 +22,15 @@ from lapwing._label.material import Material
 from lapwing._label.model import BackgroundModel, ModelSnapshot
 from lapwing._label.session import Receipt, Session
 
-CENTERS = [[0, 0], [6, 0], [0, 6]]
 CLASSES = ("u", "v", "w")
-
-
-class Problem(NamedTuple):
-    """Groups far apart, and the name of each row's group."""
-
-    X: Any
-    truth: list[str]
-
-
-def problem(n: int = 60) -> Problem:
-    X, group = make_blobs(n, centers=CENTERS, cluster_std=0.8, random_state=0)
-    return Problem(X, [CLASSES[g] for g in group])
+# Groups far apart, and the name of each row's group.
+X, _group = make_blobs(60, centers=[[0, 0], [6, 0], [0, 6]], cluster_std=0.8, random_state=0)
+TRUTH = [CLASSES[g] for g in _group]
 
 
 def first(name: str, k: int = 0) -> int:
-    """The k-th row of a class of the problem."""
-    return [row for row, one in enumerate(problem().truth) if one == name][k]
+    """The k-th row of a class."""
+    return [row for row, one in enumerate(TRUTH) if one == name][k]
 
 
 def learn(found: Session, rows: list[int], label: str | None) -> Receipt:

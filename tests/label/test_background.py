@@ -14,18 +14,19 @@ class Held(LatestJob[int]):
     """A job that has begun with the value 1, and ends when it may."""
 
     def __init__(self) -> None:
-        self.begun, self.may_end, self.seen = threading.Event(), threading.Event(), list[int]()
+        self.begun, self.may_end = threading.Event(), threading.Event()
+        self.seen: list[tuple[int, bool]] = []
         super().__init__(self.hold, "test")
         self.offer(1)
         assert self.begun.wait(10)
 
     def hold(self, value: int) -> None:
-        self.seen.append(value)
         self.begun.set()
         assert self.may_end.wait(10)
+        self.seen.append((value, self.pause(30.0 if value == 1 else 0.0)))
 
 
-def test_job_runs_for_the_newest_value_only() -> None:
+def test_job_runs_for_the_newest_value_only_and_its_pause_ends_for_that() -> None:
     newest = Held()
     assert not newest.overtaken
     for value in (2, 3, 4):
@@ -34,24 +35,7 @@ def test_job_runs_for_the_newest_value_only() -> None:
     assert not newest.wait(0.01)
     newest.may_end.set()
     assert newest.wait(10)
-    assert newest.seen == [1, 4]
-    newest.close()
-
-
-def test_pause_ends_when_a_newer_value_is_offered() -> None:
-    paused: list[bool] = []
-    begun = threading.Event()
-
-    def job(value: int) -> None:
-        begun.set()
-        paused.append(newest.pause(30.0 if value == 1 else 0.0))
-
-    newest = LatestJob(job, "test")
-    newest.offer(1)
-    assert begun.wait(10)
-    newest.offer(2)
-    assert newest.wait(10)
-    assert paused == [False, True]
+    assert newest.seen == [(1, False), (4, True)]
     newest.close()
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -11,18 +10,11 @@ import pytest
 from lapwing._app.labelling import labeled
 from lapwing._label.history import NO_CODE
 from lapwing._label.learner import Estimate
-from lapwing._label.server import read_target
 from lapwing._label.session import Session
 from lapwing._label.state import Checks, check_places, looks_done, mixed
 from lapwing._report.text import percent
 from lapwing.model_selection.evidence import exact_error, rows_needed
-from tests.label.pages import CLASSES, problem, session
-
-X, TRUTH = problem()
-
-
-def unlabeled(n: int) -> Any:
-    return np.full(n, NO_CODE, dtype=np.int32)
+from tests.label.pages import CLASSES, TRUTH, X, session
 
 
 def answer(found: Session, n: int) -> list[int]:
@@ -36,25 +28,21 @@ def answer(found: Session, n: int) -> list[int]:
     return rows
 
 
-def test_one_in_five_places_is_of_a_check_row() -> None:
+def test_one_in_five_places_of_the_queue_is_of_a_check_row() -> None:
     places = check_places(0, 1000, 5)
     assert places.reshape(200, 5).sum(axis=1).tolist() == [1] * 200
     assert len(set(np.flatnonzero(places[:50]) % 5)) > 2, "not at a place that can be guessed"
     for start in (1, 7):
         np.testing.assert_array_equal(check_places(start, 40, 5), places[start : start + 40])
     assert check_places(3, 4, 1).all()
-
-
-def test_queue_has_no_row_twice() -> None:
-    places = np.array([False, True, False, False, True])
-    assert mixed([4, 7, 9], [7, 2], places) == [4, 7, 9, 2]
-    assert mixed([4, 7], [], places) == [4, 7]
+    second_and_fifth = np.array([False, True, False, False, True])
+    assert mixed([4, 7, 9], [7, 2], second_and_fifth) == [4, 7, 9, 2], "no row twice"
+    assert mixed([4, 7], [], second_and_fifth) == [4, 7]
 
 
 def test_check_rows_are_drawn_once_and_among_unlabelled_rows() -> None:
     """The first ten of a hundred rows, some of which have labels already."""
-    codes = unlabeled(100)
-    codes[:20] = 0
+    codes = np.repeat(np.array([0, NO_CODE], dtype=np.int32), [20, 80])
     checks = Checks.begin(codes, random_labels=False)
     drawn = checks.drawn(codes, 10)
     assert len(set(drawn)) == 10
@@ -135,13 +123,6 @@ def test_labels_record_how_their_rows_were_chosen(tmp_path: Path) -> None:
         assert labeled(again).n_suggested == chosen.tolist().count("suggested")
 
 
-def test_no_estimate_from_rows_that_were_not_drawn_at_random() -> None:
-    with session(X, classes=CLASSES) as found:
-        found.give([0, 1, 2, 3, 4, 5], TRUTH[0])
-        assert found.rest()
-        assert found.state()["evidence"] is None
-
-
 def test_target_is_reported_until_it_is_reached(tmp_path: Path) -> None:
     with session(X, tmp_path, target=0.3, check_every=1) as found:
         assert found.rest()
@@ -170,12 +151,5 @@ def test_target_is_reported_until_it_is_reached(tmp_path: Path) -> None:
 def test_only_check_rows_are_suggested_once_few_are_wrong() -> None:
     assert not looks_done(None, Estimate(0, 0, 0.5, 9, 0))
     assert not looks_done(0.05, None)
-    assert not looks_done(0.05, Estimate(0, 0, 0.5, 4, 0))
-    assert looks_done(0.05, Estimate(0, 0, 0.5, 5, 0))
-    assert not looks_done(0.05, Estimate(0, 0, 0.5, 19, 1))
-    assert looks_done(0.05, Estimate(0, 0, 0.5, 20, 1))
-
-
-@pytest.mark.parametrize(("given", "target"), [("5", 0.05), (" 0.5 %", 0.005), ("", None)])
-def test_target_is_read_in_percent(given: str, target: float | None) -> None:
-    assert read_target(given) == target
+    for n_rows, n_wrong, done in ((4, 0, False), (5, 0, True), (19, 1, False), (20, 1, True)):
+        assert looks_done(0.05, Estimate(0, 0, 0.5, n_rows, n_wrong)) == done

@@ -8,16 +8,15 @@ from typing import Any
 import numpy as np
 
 from lapwing._label.finding import Query
-from tests.label.pages import CLASSES, labels_only, problem, session
+from tests.label.pages import CLASSES, TRUTH, X, labels_only, session
 
-X, TRUTH = problem()
 TEXTS = np.array(
     [f"Text {row} of {TRUTH[row]}{'!' * (row % 3)}" for row in range(60)], dtype=object
 )
 
 
 def test_finds_rows_by_words_ids_and_values() -> None:
-    with session(X, texts=TEXTS) as found:
+    with labels_only(X, texts=TEXTS) as found:
         assert found.find(Query("TEXT 59")) == [59]
         assert found.find(Query("!! of")) == [row for row in range(60) if row % 3 == 2]
         assert found.find(Query("nowhere")) == []

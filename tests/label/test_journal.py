@@ -5,11 +5,6 @@ from __future__ import annotations
 import errno
 import json
 import os
-import random
-import signal
-import subprocess
-import sys
-import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -19,10 +14,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-import lapwing
 from lapwing._label.journal import Journal, JournalError
 
-PACKAGE = str(Path(lapwing.__file__).parent)
 SUBJECT = {"rows": 10, "points": "abc"}
 
 
@@ -44,15 +37,6 @@ def written(path: Path, n: int) -> list[Any]:
         journal.append(record)
     journal.close()
     return records
-
-
-def test_records_are_read_in_order(tmp_path: Path) -> None:
-    path = tmp_path / "j"
-    records = written(path, 3)
-    assert records_of(path) == records
-    lines = path.read_text(encoding="utf-8").splitlines()
-    assert json.loads(lines[0]) == {"lapwing": "labels", "format": 1, **SUBJECT}
-    assert len(lines) == 4
 
 
 @given(st.data())
@@ -143,42 +127,6 @@ def test_records_that_are_not_synced_are_not_acknowledged(
         assert sizes[-1] == path.stat().st_size, "synced after the last byte was written"
     journal.close()
     assert records_of(path) == [{"batch": 2}, {"batch": 3}]
-
-
-# The package's own __init__ imports scikit-learn, which takes longer than all the rest.
-WRITER = """
-import sys, types
-from pathlib import Path
-lapwing = types.ModuleType("lapwing")
-lapwing.__path__ = [sys.argv[2]]
-sys.modules["lapwing"] = lapwing
-from lapwing._label.journal import Journal
-journal = Journal(Path(sys.argv[1]), {"rows": 10, "points": "abc"}, "t.csv")
-print("open", flush=True)
-for k in range(len(journal.records), 100000):
-    journal.append({"batch": k, "rows": list(range(k % 50))})
-    print(k, flush=True)
-"""
-
-
-@pytest.mark.slow
-def test_killed_process_loses_no_acknowledged_record(tmp_path: Path) -> None:
-    path, clock = tmp_path / "j", random.Random(0)
-    n_acknowledged = 0
-    for _ in range(6):
-        with subprocess.Popen(
-            [sys.executable, "-c", WRITER, str(path), PACKAGE], stdout=subprocess.PIPE, text=True
-        ) as process:
-            assert process.stdout is not None
-            assert process.stdout.readline() == "open\n", "the dead owner's lock holds nobody up"
-            time.sleep(clock.uniform(0, 0.05))
-            process.send_signal(signal.SIGKILL)
-            said = process.stdout.read().split("\n")[:-1]
-        n_acknowledged = max(n_acknowledged, int(said[-1]) + 1 if said else 0)
-        assert len(path.read_bytes().split(b"\n")) - 2 >= n_acknowledged
-    found = records_of(path)
-    assert [record["batch"] for record in found] == list(range(len(found)))
-    assert len(found) >= n_acknowledged > 0
 
 
 def test_journal_is_locked_while_open(tmp_path: Path) -> None:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from io import BytesIO
-from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
 
 from lapwing._label import mapping
 from lapwing._label.words import RequestError
-from tests.label.pages import problem, session
-
-X, TRUTH = problem()
+from tests.label.pages import X, session
 
 
 @pytest.mark.parametrize("status", [0, 1])
@@ -21,26 +19,19 @@ def test_neighbour_map_is_listed_first_unless_it_fails(
 ) -> None:
     expected = np.column_stack([np.arange(60.0), -np.arange(60.0)])
 
-    class Process:
-        """Runs in the thread of the job instead."""
+    def communicate(sent: bytes) -> tuple[bytes, None]:
+        """Run in the thread of the job instead."""
+        received = BytesIO()
+        mapping.main(BytesIO(sent), received)
+        return received.getvalue(), None
 
-        returncode = status
-
-        def __init__(self, command: list[str], **options: Any) -> None:
-            assert command[1:] == ["-m", "lapwing._label.mapping"]
-
-        def communicate(self, sent: bytes) -> tuple[bytes, None]:
-            received = BytesIO()
-            mapping.main(BytesIO(sent), received)
-            return received.getvalue(), None
-
-        def kill(self) -> None: ...
-
-    monkeypatch.setattr("subprocess.Popen", Process)
+    started = Mock(return_value=Mock(returncode=status, communicate=communicate))
+    monkeypatch.setattr("subprocess.Popen", started)
     monkeypatch.setattr("os.nice", lambda priority: None)
     monkeypatch.setattr(mapping, "neighbor_map", lambda affinity, start: expected)
     with session(X, neighbor_map=True) as found:
         assert found.rest()
+        assert started.call_args.args[0][1:] == ["-m", "lapwing._label.mapping"]
         kinds = [kind["key"] for kind in found.state()["maps"]]
         if status:
             assert kinds == ["components", "graph"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import urllib.request
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from PIL import Image
+from sklearn.base import clone
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline, make_pipeline
@@ -18,12 +18,10 @@ from sklearn.pipeline import Pipeline, make_pipeline
 import lapwing
 from lapwing import LapERLSClassifier, LapERLSRegressor, LapSVC
 from lapwing.models import load_model
-from tests.label.pages import CLASSES, Browser, problem
+from tests.label.pages import CLASSES, TRUTH, Browser, X
 
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
-
-X, TRUTH = problem()
 
 
 def opened(*data: Any, **options: Any) -> Any:
@@ -55,19 +53,6 @@ def test_missing_labels_are_recognised(missing: Any) -> None:
         assert page.session.history.counts() == {"a": 1}
 
 
-def test_given_model_is_used_and_not_fitted() -> None:
-    estimator = LapSVC(gamma_I=0.5)
-    with opened(X, model=estimator) as page:
-        for k, label in enumerate(TRUTH[:12]):
-            page.session.give([k], label)
-        assert page.session.wait()
-        answers = page.session.answers
-        found = [page.session.history.classes[code] for code in answers.codes]
-        assert page.session.state()["model"]["name"] == "LapSVC"
-    assert found == LapSVC(gamma_I=0.5).fit(X, TRUTH[:12] + [None] * 48).transduction_.tolist()
-    assert not hasattr(estimator, "classes_")
-
-
 def test_texts_are_learnt_searched_and_saved(tmp_path: Path) -> None:
     texts = [("A cat and a DOG", "a car on a road")[k % 2] + f" {k % 5}" for k in range(40)]
     pipeline = make_pipeline(TfidfVectorizer(), LapSVC("linear", gamma_A=0.01))
@@ -90,32 +75,32 @@ def test_texts_are_learnt_searched_and_saved(tmp_path: Path) -> None:
     assert loaded.predict(texts[:2]).tolist() == ["pets", "traffic"]
 
 
-def test_downloads_equal_those_of_a_fit(tmp_path: Path) -> None:
-    with opened(pd.DataFrame(X, index=[f"r{k}" for k in range(60)])) as page:
+@pytest.mark.parametrize("model", [None, LapSVC(gamma_I=0.5)], ids=["default", "given"])
+def test_downloads_equal_those_of_a_fit(model: Any, tmp_path: Path) -> None:
+    frame = pd.DataFrame(X, index=[f"r{k}" for k in range(60)])
+    expected = clone(model or LapERLSClassifier()).fit(X, TRUTH[:12] + [None] * 48)
+    with opened(frame, model=model) as page:
         for k, label in enumerate(TRUTH[:12]):
             page.session.give([k], label)
-        got = {
-            name: urllib.request.urlopen(f"{page.url}api/export/{name}").read()
-            for name in ("predictions.csv", "model.lapwing", "labels.csv")
-        }
-    expected = LapERLSClassifier().fit(X, TRUTH[:12] + [None] * 48)
-    lines = got["predictions.csv"].decode().splitlines()
+        assert page.session.state()["model"]["name"] == type(expected).__name__
+        browser = Browser(page.url)
+        names = ("predictions.csv", "labels.csv", "model.lapwing")
+        predicted, given, saved = (browser.ask("GET", f"api/export/{name}") for name in names)
+    lines = predicted.content.decode().splitlines()
     assert [line.split(",")[1] for line in lines[1:]] == expected.transduction_.tolist()
     assert lines[1].startswith("r0,")
-    given = got["labels.csv"].decode().splitlines()
-    assert (given[0], given[1].rpartition(",")[0]) == ("index,label,chosen", f"r0,{TRUTH[0]}")
-    (tmp_path / "m").write_bytes(got["model.lapwing"])
+    assert given.content.decode().startswith(f"index,label,chosen\nr0,{TRUTH[0]},")
+    (tmp_path / "m").write_bytes(saved.content)
     pipeline = load_model(tmp_path / "m").pipeline
     np.testing.assert_allclose(pipeline.decision_function(X), expected.decision_function(X))
+    assert not hasattr(model, "classes_"), "a clone was fitted"
 
 
 @pytest.mark.parametrize("channels", [(), (1,), (3,), (4,)])
 def test_arrays_are_shown_as_images(channels: tuple[int, ...]) -> None:
     shape = (60, 2, 2, *channels)
     with opened(X, images=np.linspace(-1.0, 3.0, np.prod(shape)).reshape(shape)) as page:
-        kind, content = page.session.image(59)
-    assert kind == "image/png"
-    drawn = np.asarray(Image.open(BytesIO(content)))
+        drawn = np.asarray(Image.open(BytesIO(page.session.image(59)[1])))
     assert drawn.shape == (2, 2, *(channels if channels != (1,) else ()))
     assert drawn.min() > 240, "stretched over all pictures"
     assert drawn.max() == drawn.ravel()[-1] == 255
@@ -180,17 +165,15 @@ def test_warns_if_all_rows_are_equal() -> None:
             page.session.suggest(1)
 
 
-def test_page_has_a_link_and_can_be_closed_twice() -> None:
-    page = opened(X, target=10)
+def test_page_opens_the_browser_has_a_link_and_can_be_closed_twice(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    shown: list[str] = []
+    monkeypatch.setattr("webbrowser.open", shown.append)
+    page = opened(X, target=10, browser=True)
+    assert shown == [page.url]
     assert page.session.state()["target"] == 0.1
     assert repr(page) == f"<LabelServer at {page.url}: 0 of 60 rows have a label>"
     assert f'href="{page.url}"' in page._repr_html_()
     page.close()
     page.close()
-
-
-def test_opens_the_browser(monkeypatch: pytest.MonkeyPatch) -> None:
-    shown: list[str] = []
-    monkeypatch.setattr("webbrowser.open", shown.append)
-    with opened(X, browser=True) as page:
-        assert shown == [page.url]
