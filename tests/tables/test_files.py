@@ -93,6 +93,11 @@ FILES: dict[str, tuple[Any, dict[str, Any], dict[str, Any]]] = {
     "separator of Excel beside commas": (
         "sep=;\nid;x, in mm, wet;z, in mm, wet;kind\n" + _CELLS.replace(",", ";"), _OPTIONS,
         _FOUND | {"names": ("x, in mm, wet", "z, in mm, wet")}),
+    "commas in quoted names": (
+        '"x, in mm, wet";"z, in mm, wet";y\n' + rows("{a},5;{b};{y}"), {},
+        {"names": ("x, in mm, wet", "z, in mm, wet"), "X": [[0.5, 0], [1.5, 1], [2.5, 2]]}),
+    "a name of two lines": ('"x\n(mm)",z,y\n' + rows("{a},{b},{y}"), {},
+        _XZ | {"names": ("x\n(mm)", "z"), "remarks": ()}),
     "formula of a quote": ('id,x,y\n="a""b",1.5,p\n="c",2.5,q\n="d",0.5,\n', {"id": "id"},
         {"ids": ['a"b', "c", "d"]}),
     "formulas of texts": ('="id",x,code,="kind"\n' + _FORMULAS, _OPTIONS,

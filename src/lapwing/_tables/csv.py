@@ -36,6 +36,8 @@ _SEPARATORS = ",;\t|"
 _LOOK = 30  # lines in which the column names are searched
 _EMPTY = f'{_SEPARATORS}" \r\n'  # characters of a line with empty cells only
 _SEPARATOR_LINE = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE)  # for Excel, before the names
+_QUOTED = re.compile(r'"[^"]*"')
+_OPEN_QUOTE = re.compile(rf'(?:^|[{_SEPARATORS}])\s*"')  # of a cell that ends in a later line
 # Ambiguous numbers, in a line of cells that each begin with NUL; other lines need no further check.
 # The literal NUL in front makes the search some ten times faster.
 _ODD = re.compile(r"\0\s*[+-]?0\d")
@@ -94,12 +96,15 @@ def _decimal_of(cells: Mapping[str, Cells], usual: str, options: ReadOptions) ->
 
 def _find_layout(source: Source, options: ReadOptions) -> _Layout:
     encoding = find_encoding(source, utf8_only=options.strict)
-    asked, first, filled = SEPARATORS[options.separator], options.skip_lines or 0, []
+    asked, first = SEPARATORS[options.separator], options.skip_lines or 0
+    filled: list[tuple[int, str]] = []
     with open_text(source, encoding) as lines:
         for before, line in enumerate(lines):
             declared = _SEPARATOR_LINE.fullmatch(line) if before == 0 else None
             if declared is not None:
                 asked = asked or declared[1]
+            elif filled and before - filled[-1][0] < _LOOK and _is_open(filled[-1][1]):
+                filled[-1] = filled[-1][0], filled[-1][1] + line
             elif before >= first and line.strip(_EMPTY):
                 filled.append((before, line))
                 if len(filled) == _LOOK:
@@ -112,8 +117,14 @@ def _find_layout(source: Source, options: ReadOptions) -> _Layout:
     if options.skip_lines is None and not options.strict:
         place = _place_of_names([line for _, line in filled], asked)
     header, line = filled[place]
-    separator = asked or max(_SEPARATORS, key=line.count)
+    # Commas in quoted names separate nothing.
+    separator = asked or max(_SEPARATORS, key=_QUOTED.sub("", line).count)
     return _Layout(encoding, separator, header, place > 0)
+
+
+def _is_open(line: str) -> bool:
+    """Return whether the last cell of a line goes on in the next one."""
+    return _OPEN_QUOTE.search(_QUOTED.sub("", line)) is not None
 
 
 def _place_of_names(lines: Sequence[str], asked: str) -> int:
