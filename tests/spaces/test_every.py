@@ -27,10 +27,11 @@ def _few_rows_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
 
     for module in ("block_operator", "systems"):
         monkeypatch.setattr(f"lapwing.spaces.{module}.row_blocks", few)
-    monkeypatch.setattr("lapwing.spaces.systems.BLOCK_BYTES", 3 * 8 * N)
-    limits = ("kernels.BLOCK_BYTES", "kernels.DISK_BLOCK_BYTES")
-    for name in (*limits, "spaces.block_operator.DISK_BLOCK_BYTES"):
+    spaces = ("systems.BLOCK_BYTES", "block_operator.DISK_BLOCK_BYTES", "mapped._PART_BYTES")
+    kernels = ("kernels.BLOCK_BYTES", "kernels.DISK_BLOCK_BYTES")
+    for name in (*kernels, *(f"spaces.{name}" for name in spaces)):
         monkeypatch.setattr(f"lapwing.{name}", 3 * 8 * N)
+    monkeypatch.setattr(mapped, "_CACHED_BYTES", 0)
 
 
 @pytest.fixture(params=MAKERS)
@@ -80,9 +81,7 @@ def test_gram_is_the_kernel_matrix_in_float64(known):
     np.testing.assert_allclose(K, known.k, atol=1e-11)
 
 
-def test_design_parts_and_lift_give_the_design(known, monkeypatch):
-    monkeypatch.setattr(mapped, "_PART_BYTES", 3 * 8 * N)
-    monkeypatch.setattr(mapped, "_CACHED_BYTES", 0)
+def test_design_parts_and_lift_give_the_design(known):
     design = known.space.design()
     parts = list(design.parts())
     assert [i for rows, _ in parts for i in range(rows.start, rows.stop)] == list(range(N))
@@ -93,9 +92,7 @@ def test_design_parts_and_lift_give_the_design(known, monkeypatch):
 
 
 @pytest.mark.parametrize("weight", [1.0, 1e30], ids=["at the end", "row by row"])
-def test_sums_over_the_points_are_those_of_the_design(known, weight, monkeypatch):
-    monkeypatch.setattr(mapped, "_PART_BYTES", 3 * 8 * N)
-    monkeypatch.setattr(mapped, "_CACHED_BYTES", 0)
+def test_sums_over_the_points_are_those_of_the_design(known, weight):
     design, Phi = known.space.design().lifted(weight), known.Phi
     m = Phi.shape[1]
     if weight > 1:
@@ -114,8 +111,7 @@ def test_sums_over_the_points_are_those_of_the_design(known, weight, monkeypatch
     np.testing.assert_allclose(design.normal_matrix(d, bias=False), expected[:m, :m], atol=1e-10)
 
 
-def test_blocks_put_together_are_the_design(known, monkeypatch):
-    monkeypatch.setattr(mapped, "_CACHED_BYTES", 0)  # few coordinates are held, and are one block
+def test_blocks_put_together_are_the_design(known):
     blocks = list(known.space.blocks())
     assert len(blocks) >= 2
     assert all(type(block) is np.ndarray for _, block in blocks)
@@ -182,43 +178,28 @@ def test_functions_of_a_restriction_are_functions_of_the_whole(known, rows):
 
 # --- direct systems -------------------------------------------------------------------------------
 
-SYSTEMS = [
-    tuple(axes.values())
-    for axes in sweep(graph=GRAPHS, bias=(False, True), weights=("none", "some", "all"))
-    # A constant that neither the weights nor the graph see has no minimiser.
-    if not (axes["bias"] and axes["weights"] == "none" and not axes["graph"].startswith("norm"))
-]
 
+def test_systems_minimise_the_quadratic_model(known, monkeypatch):
+    """argmin 1/2 [f'(D + S) f + gamma_A a'G a] - u'f with f = Phi a + b: its gradient, densely.
 
-def test_system_minimises_the_quadratic_model(known, monkeypatch):
-    """argmin 1/2 [f'(D + S) f + gamma_A a'G a] - u'f with f = Phi a + b: its gradient, densely."""
+    Factorisations of one system do not disturb each other.
+    """
     # Well conditioned: the way out of errata L14 would hide a wrong system here.
     monkeypatch.setattr(FactoredSystem, "__init__", no_way_out)
     gamma_A, u = 0.07, random(N, C)
-    for graph, fit_intercept, weights in SYSTEMS:
-        S, D = penalty(known, graph), point_weights(weights)
-        system = known.space.system(applied(S), gamma_A, fit_intercept)
-        solution = system.factor(D)(u)
-        case = f"{graph}, bias {fit_intercept}, weights of {weights}"
-        check_stationary(known, solution, S, D, gamma_A, u, fit_intercept, case)
-
-
-@pytest.mark.parametrize(
-    ("graph", "fit_intercept"),
-    [("no graph", False), ("normalized", True), ("unnormalized^3", True)],
-)
-def test_factorisations_of_a_system_do_not_disturb_each_other(
-    known, graph, fit_intercept, monkeypatch
-):
-    monkeypatch.setattr(FactoredSystem, "__init__", no_way_out)
-    S, gamma_A, u = penalty(known, graph), 0.07, random(N, C)
-    system = known.space.system(applied(S), gamma_A, fit_intercept)
-    weights = [point_weights("some"), point_weights("all"), np.eye(N)[3]]
-    weights += [None] if graph == "normalized" else []
-    quadratics = [system.factor(D) for D in weights]
     before = u.copy()
-    for D, quadratic in [*zip(weights, quadratics, strict=True)] * 2:
-        check_stationary(known, quadratic(u), S, D, gamma_A, u, fit_intercept)
+    for axes in sweep(graph=GRAPHS, bias=(False, True)):
+        graph, fit_intercept = axes["graph"], axes["bias"]
+        S = penalty(known, graph)
+        system = known.space.system(applied(S), gamma_A, fit_intercept)
+        weights = [point_weights("some"), point_weights("all"), np.eye(N)[3]]
+        # A constant that neither the weights nor the graph see has no minimiser.
+        if graph.startswith("norm") or not fit_intercept:
+            weights.insert(0, None)
+        quadratics = [system.factor(D) for D in weights]
+        for D, quadratic in [*zip(weights, quadratics, strict=True)] * 2:
+            case = f"{axes}, weights {D}"
+            check_stationary(known, quadratic(u), S, D, gamma_A, u, fit_intercept, case)
     np.testing.assert_array_equal(u, before)
 
 
@@ -226,7 +207,7 @@ def no_way_out(*_: Any) -> None:
     raise AssertionError("a well-conditioned system lost digits")
 
 
-def check_stationary(known, solution, S, D, gamma_A, u, fit_intercept, case="", tol=1e-9):
+def check_stationary(known, solution, S, D, gamma_A, u, fit_intercept, case, tol=1e-9):
     coef, intercept, values = solution
     f = known.Phi @ coef + intercept
     np.testing.assert_allclose(values, f, atol=tol * np.abs(f).max(), err_msg=case)

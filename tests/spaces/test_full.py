@@ -34,20 +34,6 @@ def test_space_without_a_kernel_rejects_new_points():
         space.restrict(np.array([0, 2]))
 
 
-def test_a_computed_kernel_is_never_formed(monkeypatch):
-    def forming(*_: Any) -> None:
-        raise AssertionError("the matrix is formed")
-
-    space, a = computed()[0], random(N, 2)
-    monkeypatch.setattr(Kernel, "gram", forming)
-    assert space.represent(a) is a
-    space.dot(a, a, space.values(a))
-    list(space.blocks())
-    space.function(a, np.zeros(2))(points(4)[1])
-    with pytest.raises(AssertionError, match="is formed"):
-        space.gram()
-
-
 def test_only_the_matrix_of_a_restriction_is_formed(monkeypatch):
     sizes = []
     original = Kernel.gram
@@ -56,8 +42,12 @@ def test_only_the_matrix_of_a_restriction_is_formed(monkeypatch):
         sizes.append(X.shape[0])
         return original(self, X)
 
-    space, _ = computed()
     monkeypatch.setattr(Kernel, "gram", watched)
+    space, a = computed()[0], random(N, 2)
+    assert space.represent(a) is a
+    space.dot(a, a, space.values(a))
+    list(space.blocks())
+    space.function(a, np.zeros(2))(points(4)[1])
     part, embed = space.restrict(ROWS)
     space.values(embed(part.represent(random(len(ROWS), 2))))
     assert sizes == [len(ROWS)]
@@ -117,14 +107,3 @@ def test_the_precision_of_computed_kernel_values(dtype):
     assert space.gram().dtype == stored.gram().dtype == np.float64
     np.testing.assert_allclose(space.gram(), K, atol=1e-14)
     np.testing.assert_allclose(stored.gram(), K, atol=1e-14 if dtype == np.float64 else 1e-6)
-    function = space.function(random(N, 2), np.ones(2))
-    assert function.coef.dtype == function.intercept.dtype == dtype
-
-
-def test_storing_is_forecast(monkeypatch):
-    space, _ = computed()
-    monkeypatch.setenv("LAPWING_MEMORY_LIMIT", "1k")
-    for form in (space.stored, space.gram):
-        with pytest.raises(MemoryError, match="The kernel matrix of 14 points"):
-            form()
-    space.values(random(N, 2))

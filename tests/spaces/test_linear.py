@@ -36,18 +36,6 @@ def test_other_points_are_used_unchanged(X):
     assert space.columns is None
 
 
-def test_functions_are_of_all_features():
-    space = LinearSpace.of_used(hashed(9, [1, 4, 5, 8]))
-    coef, intercept = random(4, 2), np.array([0.5, -0.5])
-    part, embed = space.restrict(np.array([0, 3]))
-    inner = random(part.n_coef, 2)
-    for made, own, known in ((space, coef, coef), (part, inner, embed(inner))):
-        function = made.function(own, intercept)
-        assert function.coef.shape == (9, 2)
-        np.testing.assert_allclose(function.coef[[1, 4, 5, 8]], known, rtol=1e-14)
-        assert np.count_nonzero(function.coef) == known.size
-
-
 def wide_text(n: int = 60) -> Any:
     """Fewer points than features, some of them equal."""
     X = sp.random_array((n, 500), density=0.05, rng=np.random.default_rng(2), format="csr")

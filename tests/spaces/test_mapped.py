@@ -9,26 +9,11 @@ import pytest
 import scipy.sparse as sp
 
 from lapwing.kernels import Kernel, make_kernel
+from lapwing.spaces.full import FullKernelSpace
 from lapwing.spaces.linear import LinearSpace
-from lapwing.spaces.mapped import KernelFeatures, deformed, full_map, landmark_map
-from lapwing.spaces.recipes import Landmarks
+from lapwing.spaces.mapped import deformed, full_map, landmark_map
 from tests.helpers.problems import rbf
 from tests.helpers.spaces import GAMMA, MAKERS, N, points, random
-
-
-def test_all_points_as_landmarks_are_the_full_kernel():
-    X, X_new = points(4)
-    kernel, K = make_kernel("rbf", X, gamma=GAMMA), rbf(X, X, GAMMA)
-    for space in (
-        landmark_map(kernel, X, X),
-        Landmarks(N).space(kernel, X),
-        Landmarks(10 * N).space(kernel, X),
-        full_map(kernel, K, X),
-    ):
-        space = space.stored()
-        np.testing.assert_allclose(space.features @ space.features.T, K, atol=1e-11)
-        psi_new = space.function(np.eye(space.n_coef), np.zeros(space.n_coef))(X_new)
-        np.testing.assert_allclose(psi_new @ space.features.T, rbf(X_new, X, GAMMA), atol=1e-9)
 
 
 def _deficient(which: str) -> tuple[Any, int]:
@@ -64,49 +49,23 @@ def test_coordinates_of_full_rank_are_kept_once():
     assert np.shares_memory(space.psi, space.lift._factor)
 
 
-def test_maps_forecast_their_memory(monkeypatch):
-    X, _ = points(4)
-    kernel, K = make_kernel("rbf", X, gamma=GAMMA), rbf(X, X, GAMMA)
-    monkeypatch.setenv("LAPWING_MEMORY_LIMIT", "100")
-    with pytest.raises(MemoryError, match=r"full kernel at n = 14 .*space=Landmarks"):
-        full_map(kernel, K, X)
-    with pytest.raises(MemoryError, match=r"14 points by 5 landmarks.*Use fewer landmarks"):
-        landmark_map(kernel, X, X[:5])
-
-
-def test_storing_landmark_coordinates_is_forecast(monkeypatch):
-    X, _ = points(4)
-    space = landmark_map(make_kernel("rbf", X, gamma=GAMMA), X, X[:5])
-    monkeypatch.setenv("LAPWING_MEMORY_LIMIT", "500")  # 14 x 5 x 8 = 560 bytes
-    message = r"Coordinates of 14 points by 5 landmarks needs? .*Use fewer landmarks, or float32"
-    with pytest.raises(MemoryError, match=message):
-        space.stored()
-    monkeypatch.setenv("LAPWING_MEMORY_LIMIT", "600")
-    assert space.stored().features.shape == (14, 5)
-
-
 @pytest.mark.parametrize(("dtype", "tol"), [(np.float64, 1e-13), (np.float32, 1e-5)])
 def test_computed_coordinates_are_an_operator(dtype, tol):
     """With vectors as with blocks of columns, in the precision of the points or of what comes."""
     X = random(300, 4).astype(dtype)
     space = landmark_map(make_kernel("rbf", X, gamma=GAMMA), X, X[:25])
-    psi = space.psi
-    assert isinstance(psi, KernelFeatures)
-    assert (psi.shape, psi.dtype) == ((300, 25), dtype)
-    array = psi.array
-    assert type(array) is np.ndarray
-    assert array.dtype == space.dtype == space.stored().dtype == dtype
-    np.testing.assert_array_equal(np.vstack([block for _, block in psi.blocks()]), array)
+    psi, array = space.psi, space.psi.array
+    assert psi.dtype == array.dtype == space.dtype == space.stored().dtype == dtype
     np.testing.assert_array_equal(space.stored().features, array)
     w, u = random(25, 2), random(300, 2, seed=1)
     for given in (np.float64, np.float32):
         a, b = w.astype(given), u.astype(given)
         assert (psi @ a).dtype == (psi.T @ b).dtype == np.result_type(dtype, given)
         loose = tol if given == np.float64 else 1e-5
-        np.testing.assert_allclose(psi @ a, array @ a, atol=loose * 10)
-        np.testing.assert_allclose(psi.T @ b, array.T @ b, atol=loose * 100)
-        np.testing.assert_allclose(psi @ a[:, 0], (psi @ a)[:, 0], atol=loose * 10)
-        np.testing.assert_allclose(psi.T @ b[:, 0], (psi.T @ b)[:, 0], atol=loose * 100)
+        for columns in (slice(None), 0):
+            c, e = a[:, columns], b[:, columns]
+            np.testing.assert_allclose(psi @ c, array @ c, atol=loose * 10)
+            np.testing.assert_allclose(psi.T @ e, array.T @ e, atol=loose * 100)
 
 
 def test_a_product_with_computed_coordinates_holds_a_block_at_a_time(monkeypatch):
@@ -140,6 +99,7 @@ def test_functions_have_the_precision_of_the_space(dtype):
     X = points(4)[0].astype(dtype)
     kernel = make_kernel("rbf", X, gamma=GAMMA)
     for space in (
+        FullKernelSpace.computed(kernel, X),
         full_map(kernel, kernel.gram(X), X),
         landmark_map(kernel, X, X[:5]),
         deformed(LinearSpace(X), lambda F: F),

@@ -14,10 +14,13 @@ from lapwing.spaces.recipes import Landmarks, Linear, check_space, make_space
 from tests.helpers.problems import rbf
 from tests.helpers.spaces import GAMMA, points, random
 
+X = points(4)[0]
+KERNEL = make_kernel("rbf", X, gamma=GAMMA)
+SPARSE, PRECOMPUTED = sp.csr_array(X), make_kernel("precomputed", X @ X.T)
+
 
 @pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
 def test_random_landmarks_are_training_points(make):
-    X, _ = points(4)
     one, two = (Landmarks(5, random_state=3).select(make(X)) for _ in range(2))
     one, two = (Z if make is np.asarray else Z.toarray() for Z in (one, two))
     np.testing.assert_array_equal(one, two)
@@ -35,49 +38,41 @@ def test_kmeans_landmarks_are_centres_in_the_precision_of_the_points():
     assert distances.max() < 0.5
 
 
+def test_all_points_are_landmarks_if_more_are_asked_for():
+    space = Landmarks(10 * len(X)).space(KERNEL, X)
+    np.testing.assert_allclose(space.gram(), rbf(X, X, GAMMA), atol=1e-11)
+
+
 def test_given_centres_need_not_be_points():
-    X, _ = points(4)
-    kernel, Z = make_kernel("rbf", X, gamma=GAMMA), random(3, 4)
-    space = Landmarks(centers=Z.tolist(), n_components=-1).space(kernel, X).stored()
+    Z = random(3, 4)
+    space = Landmarks(centers=Z.tolist(), n_components=-1).space(KERNEL, X)
     K_Z = rbf(X, Z, GAMMA)
-    np.testing.assert_allclose(
-        space.features @ space.features.T, K_Z @ np.linalg.solve(rbf(Z, Z, GAMMA), K_Z.T), atol=1e-9
-    )
+    expected = K_Z @ np.linalg.solve(rbf(Z, Z, GAMMA), K_Z.T)
+    np.testing.assert_allclose(space.gram(), expected, atol=1e-9)
 
 
 @pytest.mark.parametrize(
-    ("recipe", "message"),
+    ("recipe", "options", "message"),
     [
-        (Landmarks(0), r"n_components=0 must be a whole number of at least 1"),
-        (Landmarks(2.5), r"n_components=2.5 must be"),
-        (Landmarks(True), r"n_components=True must be"),
-        (
-            Landmarks(3, method="grid"),
-            r"method='grid' must be one of 'random', 'kmeans'",
-        ),
-        (Landmarks(centers=np.ones((2, 3))), r"centers have 3 features, but X has 4"),
-        (Landmarks(centers=sp.csr_array(np.ones((2, 4)))), r"both be dense or both be sparse"),
+        (Landmarks(0), {}, r"n_components=0 must be a whole number of at least 1"),
+        (Landmarks(2.5), {}, r"n_components=2.5 must be"),
+        (Landmarks(True), {}, r"n_components=True must be"),
+        (Landmarks(3, method="grid"), {}, r"method='grid' must be one of 'random', 'kmeans'"),
+        (Landmarks(centers=np.ones((2, 3))), {}, r"centers have 3 features, but X has 4"),
+        (Landmarks(centers=SPARSE), {}, r"both be dense or both be sparse"),
+        (Landmarks(3), {"kernel": None}, r"needs a nonlinear kernel.*Use space=None"),
+        (Landmarks(3), {"kernel": PRECOMPUTED}, r"a precomputed kernel does not offer"),
+        (Landmarks(3, method="kmeans"), {"X": SPARSE}, r"takes dense points.*method='random'"),
     ],
 )
-def test_rejects_invalid_landmarks(recipe, message):
-    X, _ = points(4)
+def test_rejects_invalid_landmarks(recipe, options, message):
+    given = {"kernel": KERNEL, "X": X} | options
     with pytest.raises(ValueError, match=message):
-        recipe.space(make_kernel("rbf", X, gamma=GAMMA), X)
-
-
-def test_landmarks_require_a_kernel_function_and_kmeans_dense_points():
-    X, _ = points(4)
-    with pytest.raises(ValueError, match=r"needs a nonlinear kernel.*Use space=None"):
-        Landmarks(3).space(None, X)
-    with pytest.raises(ValueError, match=r"a precomputed kernel does not offer"):
-        Landmarks(3).space(make_kernel("precomputed", X @ X.T), X @ X.T)
-    with pytest.raises(ValueError, match=r"takes dense points.*Use method='random'"):
-        Landmarks(3, method="kmeans").select(sp.csr_array(X))
+        recipe.space(given["kernel"], given["X"])
 
 
 def test_the_linear_recipe_does_not_ask_for_a_kernel():
-    X, _ = points(4)
-    for kernel in (None, make_kernel("rbf", X, gamma=GAMMA)):
+    for kernel in (None, KERNEL):
         space = Linear().space(kernel, X)
         assert isinstance(space, LinearSpace)
         assert space.X is X
@@ -93,8 +88,6 @@ def test_rejects_values_that_are_no_space():
 
 
 def test_user_defined_recipes_make_spaces():
-    X, _ = points(4)
-
     class Mine:
         made: Any = LinearSpace(X[:, :2])
 
