@@ -174,6 +174,8 @@ _TWO = pd.DataFrame({"a": np.arange(20.0), "c": ["r", "b"] * 10})
         ({"weights": {"note": "2"}}, None, "weights: 'note' has '2'. Give a number"),
         ({"text": ["id"]}, None, r"no word of the column 'id' is in two rows.*drop=\['id'\]"),
         ({"keep": ["id"]}, None, r"'id' cannot be used: names the rows.*drop=\['id'\]"),
+        ({"keep": ["k's id"]}, pd.DataFrame({"k's id": [f"k{i}" for i in range(20)]}),
+            r"""out with drop=\["k's id"\]\.$"""),
         ({"decimal": ";"}, None, "decimal=';' must be one of 'auto', '.', ','.$"),
         ({"dates": "x"}, None, "dates='x' must be one of 'auto', 'day', 'month'.$"),
         ({"encoder": 3}, None, "encoder 3 is neither a function nor a name"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import KW_ONLY, replace
@@ -357,9 +358,9 @@ def _in_python(message: str) -> str:
     message = message.replace("--id, --image, --map and --drop", "drop").replace(
         "--weight", "weights"
     )
-    name = r"('[^']*'|\S+?)(?=[.,;]?(?:\s|$))"
+    name = r"""((?:'[^']*'|"[^"]*"|[^\s'"])+?)(?=[.,;]?(?:\s|$))"""  # quoted for a shell
     message = re.sub(
-        rf"--(drop|keep|text) {name}", lambda m: f"{m[1]}=[{m[2].strip(chr(39))!r}]", message
+        rf"--(drop|keep|text) {name}", lambda m: f"{m[1]}={shlex.split(m[2])}", message
     )
     message = re.sub(r"--impute (\w+)", r"impute='\1'", message)
     message = re.sub(r"--(\w+) (?=')", r"\1=", message)

@@ -48,6 +48,8 @@ STRICT: dict[str, tuple[Any, ...]] = {
     "many missing": (_MANY, r"'x7' \(1\) and 12 more"),
     "bad cell": ("x,z,y\n1,2,a\n2,three,b\n3,4,b\n",
         r"'z' holds text in 1 row; the first is row 2: 'three'\. .*--drop z"),
+    "quotes of a shell": ("x,a 'b',y\n1,2,a\n2,three,b\n3,4,b\n",
+        r"""the column out with --drop 'a '"'"'b'"'"''\.$"""),
     "text": ("x,c,y\n1,red,a\n2,blue,b\n",
         r"'c' cannot be used: not numeric.*such as 'red'.*--id.*--drop c"),
     "texts": ("x,c,d,y\n1,red,u,a\n", r"\(1\) column 'c' .*--drop c.*\(2\) column 'd' .*--drop d"),

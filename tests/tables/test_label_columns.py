@@ -242,7 +242,7 @@ _WINES = ["Barolo"] * 10 + ["Barollo"] * 2 + ["barolo"] + ["Barbera"] * 4 + ["Ar
 @pytest.mark.parametrize(
     ("content", "messages"),
     [
-        ("row,x,y\n5,1,a\n6,2,\n7,0,b\n", [r"column 'row' counts the rows.*--id 'row'"]),
+        ("row,x,y\n5,1,a\n6,2,\n7,0,b\n", [r"column 'row' counts the rows.*--id row "]),
         ("x,y\n1,a\n5,c\n0,b\n", [r"every row has a label.*--unlabeled"]),
         (
             column(["-1", "2.5", "-1", "-1", "3", "-1", "-1"]),

@@ -305,7 +305,7 @@ def feature_errors(features: Features, raw: RawTable, *, missing: bool, new: boo
     if missing and empty and not new:
         found.append(
             f"{where}: no row has a value in {quoted(empty)}, so there is nothing to impute from; "
-            f"leave it out with --drop {empty[0]}."
+            f"leave it out with --drop {shlex.quote(empty[0])}."
         )
     # A model needs its columns, so new rows can only be corrected in the file.
     drop = "" if new else ", or leave the columns out with --drop"
@@ -416,7 +416,8 @@ def warn_of_counts(features: Features) -> None:
         column = features.column(name)
         likely = column[0] % 1 == 0 and column[1] - column[0] == column[2] - column[1] == 1
         if likely and name not in measured and (np.diff(column) == 1).all():
+            word = shlex.quote(name)
             warn(
                 f"column {name!r} counts the rows and is used as a feature. If it only names "
-                f"the rows, take it as --id {name!r} or leave it out with --drop {name!r}."
+                f"the rows, take it as --id {word} or leave it out with --drop {word}."
             )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
@@ -248,7 +249,7 @@ class RawTable(FileFacts):
 
     def text_error(self, column: str, bad: BadCells, *, new: bool = False) -> str:
         """Describe text in a numeric column, which cannot be left out of `new` rows."""
-        cure = "" if new else f", or leave the column out with --drop {column}"
+        cure = "" if new else f", or leave the column out with --drop {shlex.quote(column)}"
         rows = "1 row" if bad.count == 1 else f"{bad.count} rows"
         return (
             f"{self.source}: column {column!r} holds text in {rows}; the first is "
