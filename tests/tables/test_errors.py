@@ -152,6 +152,8 @@ LENIENT: dict[str, tuple[Any, ...]] = {
     "strict, names": (customers(), "'Betrag' occurs more than once", {"strict": True}),
     "a name of two": (customers(), "'Betrag' is the name of more than one column",
         {"label": LABEL, "drop": ("Betrag",)}),
+    "a name of two in a list": (customers(), "'Betrag' is the name of more than one column",
+        {"label": LABEL, "drop": ("Land,Betrag",)}),
     "damaged UTF-8": (damaged, "line 1 is not UTF-8 text"),
     "damaged UTF-16": (shortened, "looks like UTF-16 text and is damaged in line 121"),
     "damaged big-endian UTF-16": (damaged_big_endian, "is damaged in line 100002"),

@@ -230,8 +230,8 @@ class Selection(ReadOptions):
             ]
         if self.strict:
             return list(names), []
-        chosen = {self.label, self.id, self.usual_id, *self.others, *self.drop}
-        chosen |= {*self.features, *self.keep}
+        chosen = {self.label, self.id, self.usual_id, self.picture, *self.others}
+        chosen |= {*split_names((*self.drop, *self.features, *self.keep, *self.text), names)}
         twice = [name for name, k in Counter(names).items() if k > 1 and name and name in chosen]
         if twice:
             raise ValueError(
