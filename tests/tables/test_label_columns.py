@@ -257,11 +257,12 @@ _WINES = ["Barolo"] * 10 + ["Barollo"] * 2 + ["barolo"] + ["Barbera"] * 4 + ["Ar
                 "'barolo'",
             ],
         ),
+        ([["x", "y"], [3, "a"], [1, "a"], [2, "b"], [5, None]], [r"'b' \(row 4 of the sheet\)"]),
     ],
-    ids=["counts rows", "all labelled", "number", "almost another"],
+    ids=["counts rows", "all labelled", "number", "almost another", "sheet"],
 )
-def test_ambiguous_labels_are_reported(tmp_path: Path, content: str, messages: list[str]) -> None:
-    path = write(tmp_path / "t.csv", content)
+def test_ambiguous_labels_are_reported(tmp_path: Path, content: Any, messages: list[str]) -> None:
+    path = write(tmp_path / ("t.csv" if isinstance(content, str) else "t.xlsx"), content)
     with pytest.warns(LapwingWarning) as caught:
         read_strictly(path, "y", regression=",2.5," in content, drop=["t"] * (",t" in content))
     for message in messages:

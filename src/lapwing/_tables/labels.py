@@ -662,15 +662,16 @@ def _warn_of_rare_labels(ranked: dict[str, int], labels: LabelColumn, coded: Cod
     """Warn about a label that is probably misspelt, and a class with one labelled row."""
     what = labels.where
 
-    def first_row(label: str) -> int:
-        return int(np.flatnonzero(coded.labeled & (coded.y.astype(str) == label))[0]) + 1
+    def first_row(label: str) -> str:
+        row = int(np.flatnonzero(coded.labeled & (coded.y.astype(str) == label))[0])
+        return name_row(row, labels.places)
 
     misspelling = near_miss(list(ranked), list(ranked.values()))
     if misspelling is not None:
         rare, usual = misspelling
         n, verb = ranked[rare], "has" if ranked[rare] == 1 else "have"
         warn(
-            f"{what}: {n} row{'s' * (n > 1)} (the first is row {first_row(rare)}) {verb} the label "
+            f"{what}: {n} row{'s' * (n > 1)} (the first is {first_row(rare)}) {verb} the label "
             f"{rare!r}, a class of its own, and {ranked[usual]} have {usual!r}. Did you mean "
             f"{usual!r}? Then correct it in the table."
         )
@@ -679,7 +680,7 @@ def _warn_of_rare_labels(ranked: dict[str, int], labels: LabelColumn, coded: Cod
     # One label per class is a usual setting, but a single class with one label is often an error.
     if single and len(single) < len(ranked):
         warn(
-            f"{what}: only one row has the label {quoted(single)} (row {first_row(single[0])}), so "
+            f"{what}: only one row has the label {quoted(single)} ({first_row(single[0])}), so "
             "all predictions of this class depend on it. Correct it if it is wrong, or label more "
             "rows."
         )
