@@ -170,22 +170,17 @@ def test_volumes_are_estimated_again_while_the_evidence_increases(seed: int) -> 
     assert kept.path.n_iter > found.path.n_iter  # rejected descents are counted, too
 
 
-def test_estimates_unknown_volumes() -> None:
-    sizes = (90, 20, 40)
-    problem, _ = blob_problem(sizes, gap=6.0)
-    assert_allclose(np.bincount(flow(problem).codes), sizes, atol=2)
-    equal = flow(replace(problem, exact=True))
+def test_estimates_unknown_volumes_also_beside_a_given_prior() -> None:
+    sizes = np.array([90, 20, 40])
+    problem, _ = blob_problem(tuple(sizes), gap=6.0)
+    unknown, equal = flow(problem), flow(replace(problem, exact=True))
+    assert_allclose(np.bincount(unknown.codes), sizes, atol=2)
+    assert unknown.prior_evidence is None
     assert_allclose(np.bincount(equal.codes), 50, atol=1e-9)
-
-
-def test_prior_evidence_has_free_volumes() -> None:
-    problem, _ = blob_problem((90, 20, 40), gap=6.0, exact=True)
-    partition = flow(problem)
-    assert partition.prior_evidence is not None
-    volumes, nats = partition.prior_evidence
-    assert_allclose(volumes, np.array([90, 20, 40]) / 150, atol=0.02)
+    assert equal.prior_evidence is not None
+    volumes, nats = equal.prior_evidence
+    assert_allclose(volumes, sizes / 150, atol=0.02)
     assert nats > 0.5
-    assert flow(replace(problem, exact=False)).prior_evidence is None
 
 
 def test_candidate_volumes_have_room_for_an_unlabelled_point() -> None:
@@ -211,22 +206,17 @@ def test_answer_is_independent_of_the_number_of_threads(monkeypatch: pytest.Monk
     assert found[0].n_iter == found[1].n_iter
 
 
-@pytest.mark.parametrize("limit", ["_SMALL", "_LARGE"])
-def test_jobs_of_few_or_many_points_run_in_one_thread(
-    monkeypatch: pytest.MonkeyPatch, limit: str
-) -> None:
+def test_jobs_of_few_or_many_points_run_in_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     problem, _ = blob_problem()
     entries = problem.n_points * problem.n_classes
-    limits = {"_SMALL": 0, "_LARGE": entries, limit: entries + (1 if limit == "_SMALL" else -1)}
     asked = []
     monkeypatch.setattr(partition_module, "available_threads", lambda: 2)
     monkeypatch.setattr(partition_module, "share", lambda n, work, *rest: asked.append(n))
-    for name, entry in limits.items():
-        monkeypatch.setattr(partition_module, name, entry)
-    side_by_side(problem, [])
-    monkeypatch.setattr(partition_module, limit, entries)
-    side_by_side(problem, [])
-    assert asked == [1, 2]
+    for small, large in ((entries + 1, entries), (entries, entries), (0, entries - 1)):
+        monkeypatch.setattr(partition_module, "_SMALL", small)
+        monkeypatch.setattr(partition_module, "_LARGE", large)
+        side_by_side(problem, [])
+    assert asked == [1, 2, 1]
 
 
 def dense_objective(problem: VolumeProblem, Q: np.ndarray, scale: Scale, tau: float) -> float:
@@ -237,9 +227,7 @@ def dense_objective(problem: VolumeProblem, Q: np.ndarray, scale: Scale, tau: fl
     labels = (problem.clamp[problem.index] @ (problem.labels**2).sum(axis=1)) / 2
     value = (d.sum() / 2 + labels - (right * F).sum() / 2) / d.sum() / scale.contrast
     value -= 0.1 * entropy(Q).mean()
-    if np.isfinite(tau):
-        value += tau * relative_entropy(Q.mean(axis=0), problem.prior)
-    return float(value)
+    return float(value + tau * relative_entropy(Q.mean(axis=0), problem.prior))
 
 
 def test_descent_objective_is_the_formula() -> None:
@@ -252,14 +240,3 @@ def test_descent_objective_is_the_formula() -> None:
         dense_objective(problem, after.shares, scales[-1], 0.4), abs=2e-4
     )
     assert after.value <= dense_objective(problem, start, scales[-1], 0.4)
-
-
-def test_signed_form_of_two_classes_has_the_same_energy() -> None:
-    """With q = q_2 - q_1: (1 - q'DRq / V) / 4, labels left out of both."""
-    problem, codes = blob_problem((40, 40), gap=4.0)
-    light = replace(problem, weights=np.full(2, 1e-12))
-    Q = light.whole(codes)
-    q = Q[:, 1] - Q[:, 0]
-    A, _, d = dense_system(light, 5.0)
-    signed = (1 - q @ (d * np.linalg.solve(A, d * q)) / d.sum()) / 4
-    assert dense_objective(light, Q, Scale(5.0, 1.0), np.inf) == pytest.approx(signed, abs=1e-9)

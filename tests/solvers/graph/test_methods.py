@@ -42,31 +42,18 @@ def test_the_documentation_lists_the_methods() -> None:
 
 
 @every_method
-def test_finds_separate_blobs(name: str) -> None:
-    problem, codes = blob_problem(gap=9.0)
-    partition = SOLVERS[name](problem)
-    assert_array_equal(partition.codes, codes)
-    assert_allclose(partition.shares.sum(axis=1), 1, rtol=1e-5)
-    assert_array_equal(partition.shares[problem.index], problem.labels)
-    assert partition.status in (Status.CONVERGED, Status.MAX_ITER)
-    assert partition.n_iter >= 1
-
-
-@every_method
-def test_single_precision_gives_the_same_classes(name: str) -> None:
-    problem, codes = blob_problem(gap=9.0, dtype=np.float32)
-    partition = SOLVERS[name](problem)
-    assert_array_equal(partition.codes, codes)
-    assert partition.shares.dtype == np.float32
-
-
-@every_method
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_no_overflow_or_underflow(name: str, dtype: Any) -> None:
+def test_finds_separate_blobs_without_overflow_or_underflow(name: str, dtype: Any) -> None:
     for exact in (False, True):
         problem, codes = blob_problem((20, 20, 20), gap=9.0, labels=2, exact=exact, dtype=dtype)
         with np.errstate(all="raise"):
-            assert_array_equal(found(name, problem), codes)
+            partition = SOLVERS[name](problem)
+        assert_array_equal(partition.codes, codes)
+        assert partition.shares.dtype == dtype
+        assert_allclose(partition.shares.sum(axis=1), 1, rtol=1e-5)
+        assert_array_equal(partition.shares[problem.index], problem.labels)
+        assert partition.status in (Status.CONVERGED, Status.MAX_ITER)
+        assert partition.n_iter >= 1
 
 
 @every_method
@@ -78,23 +65,6 @@ def test_objective_decreases(name: str) -> None:
         assert np.isfinite(values).all()
         assert (np.diff(values) < 0).all()
         assert values[-1] == partition.objective
-
-
-@every_method
-def test_meets_known_volumes(name: str) -> None:
-    prior = np.array([0.5, 0.3, 0.2])
-    problem, _ = blob_problem(gap=2.5, prior=prior, exact=True)
-    volumes = np.bincount(found(name, problem), minlength=3)
-    assert_allclose(volumes, 120 * prior, atol=1e-6)
-
-
-@every_holder
-def test_known_volumes_reduce_the_error(name: str) -> None:
-    sizes = (90, 20, 40)
-    prior = np.array(sizes) / 150
-    problem, codes = blob_problem(sizes, gap=3.5, prior=prior, exact=True, seed=2)
-    poisson = (found("poisson", replace(problem, exact=False)) != codes).mean()
-    assert (found(name, problem) != codes).mean() < poisson
 
 
 @every_holder
@@ -193,15 +163,9 @@ def test_class_with_all_points_labelled(name: str) -> None:
 
 
 @every_method
-def test_graph_without_edges(name: str) -> None:
-    problem = graph_problem(np.zeros((6, 6)), {0: 0, 1: 1}, 2)
-    partition = SOLVERS[name](problem)
-    assert np.isfinite(partition.state).all()
-    assert_array_equal(partition.state[:2].argmax(axis=1), [0, 1])
-
-
-@every_method
-def test_all_points_labelled(name: str) -> None:
-    W = np.ones((4, 4))
-    problem = graph_problem(W, {0: 0, 1: 1, 2: 0, 3: 1}, 2)
-    assert_array_equal(found(name, problem), [0, 1, 0, 1])
+def test_graphs_without_edges_or_unlabelled_points(name: str) -> None:
+    for W, codes in ((np.zeros((6, 6)), [0, 1]), (np.ones((4, 4)), [0, 1, 0, 1])):
+        partition = SOLVERS[name](graph_problem(W, dict(enumerate(codes)), 2))
+        assert np.isfinite(partition.state).all()
+        assert_array_equal(partition.codes[: len(codes)], codes)
+        assert_array_equal(partition.state[: len(codes)].argmax(axis=1), codes)

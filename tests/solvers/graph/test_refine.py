@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise, product
 
@@ -29,14 +30,6 @@ from tests.helpers.volumes import blob_problem, cut_of, dense, dense_system, gra
 
 def cuts(found: Partition) -> np.ndarray:
     return np.ravel(found.history["objective"])
-
-
-def diffused_cut(problem: VolumeProblem, codes: np.ndarray, steps: int) -> float:
-    W = dense(problem)
-    d = W.sum(axis=1)
-    X = np.eye(problem.n_classes)[codes]
-    walked = np.linalg.matrix_power(W / d[:, None], steps) @ X
-    return float(d.sum() - (d[:, None] * X * walked).sum())
 
 
 def noisy(codes: np.ndarray, seed: int = 0, noise: float = 2.0) -> np.ndarray:
@@ -100,32 +93,6 @@ def test_corrects_errors_at_the_volumes_of_the_prior() -> None:
     assert_allclose(cuts(found)[-1], cut_of(problem, found.codes))
     assert np.diff(cuts(found)).max() < 0
     assert_array_equal(found.shares.argmax(axis=1), found.codes)
-
-
-@pytest.mark.parametrize("steps", [2, 10])
-def test_diffused_cut_decreases(steps: int) -> None:
-    for seed in range(4):
-        problem, codes = blob_problem(gap=2.5, seed=seed)
-        answers = [share_out(problem, noisy(codes, seed))]
-        for _ in range(10):
-            d = dense(problem).sum(axis=1)
-            smooth = d[:, None] * diffused(problem, answers[-1], steps)
-            answers.append(share_out(problem, smooth))
-        values = [diffused_cut(problem, each, steps) for each in answers]
-        assert values[-1] < values[0]
-        assert np.diff(values).max() <= 1e-9 * values[0]
-
-
-def test_odd_walks_may_increase_the_diffused_cut(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Why all numbers of steps are even: on two parts that only see each other points swap."""
-    monkeypatch.setattr(refine_module, "_PAIRS", 0)
-    W = np.kron([[0, 1], [1, 0]], np.ones((4, 4)))
-    problem = graph_problem(W, {0: 0, 4: 1}, 2, (0.5, 0.5), exact=True)
-    scores = np.eye(2)[[0, 0, 0, 0, 1, 1, 1, 1]]
-    found = refine(problem, scores)
-    assert found.codes.tolist() == [0, 0, 0, 0, 1, 1, 1, 1]
-    swapped = diffused(problem, found.codes, 1).argmax(axis=1)
-    assert swapped.tolist() == [1, 1, 1, 1, 0, 0, 0, 0]
 
 
 def test_larger_cut_than_before_is_rejected() -> None:
@@ -201,40 +168,46 @@ def test_diffused_is_a_power_of_the_transition_matrix(
     assert_allclose(diffused(problem, codes, 4), expected, atol=1e-12)
 
 
-def halved_classes() -> tuple[VolumeProblem, np.ndarray, np.ndarray]:
-    """Classes 1 and 2 of two cliques each, and an answer that pairs the cliques wrongly."""
+def halved_classes(sizes: tuple[int, ...] = (10,) * 5) -> tuple[np.ndarray, np.ndarray]:
+    """Weights of five cliques, and the clique of each point.
+
+    Classes 1 and 2 have two cliques each. An answer that pairs these wrongly cuts more edges.
+    """
     between = np.zeros((5, 5))
     between[1, 2] = between[3, 4] = 0.05  # the halves of a class
     between[1, 3] = between[2, 4] = 0.02  # those that the wrong answer joins
     between[0, 1] = 0.005
-    W = np.kron(between + between.T + np.eye(5), np.ones((10, 10)))
-    truth = np.repeat([0, 1, 1, 2, 2], 10)
-    wrong = np.repeat([0, 1, 2, 1, 2], 10)
-    problem = graph_problem(W, {0: 0, 10: 1, 49: 2}, 3, (0.2, 0.4, 0.4), exact=True)
-    return problem, truth, wrong
+    clique = np.repeat(np.arange(5), sizes)
+    return (between + between.T + np.eye(5))[np.ix_(clique, clique)], clique
 
 
-def test_splits_a_pair_of_mixed_classes() -> None:
-    problem, truth, wrong = halved_classes()
-    assert cut_of(problem, truth) < cut_of(problem, wrong)
+RIGHT, WRONG = np.array([0, 1, 1, 2, 2]), np.array([0, 1, 2, 1, 2])
+
+
+def scaled(W: np.ndarray, rows: Sequence[int], scale: float) -> np.ndarray:
+    """Weights with those of some points scaled, and without loops."""
+    factors = np.ones(len(W))
+    factors[rows] = scale
+    W = W * factors[:, None] * factors
+    return W - np.diag(np.diag(W))
+
+
+def test_splits_a_pair_of_mixed_classes_unless_labels_contradict_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    W, clique = halved_classes()
+    right, wrong = RIGHT[clique], WRONG[clique]
+    labels, prior = {0: 0, 10: 1, 49: 2}, (0.2, 0.4, 0.4)
+    problem = graph_problem(W, labels, 3, prior, exact=True)
+    assert cut_of(problem, right) < cut_of(problem, wrong)
     found = refine(problem, np.eye(3)[wrong])
-    assert_array_equal(found.codes, truth)
-    assert_allclose(cuts(found)[-1], cut_of(problem, truth))
-
-
-def test_walks_do_not_separate_mixed_classes(monkeypatch: pytest.MonkeyPatch) -> None:
-    problem, _, wrong = halved_classes()
-    monkeypatch.setattr("lapwing.solvers.graph.refine._PAIRS", 0)
-    found = refine(problem, np.eye(3)[wrong])
-    assert_array_equal(found.codes, wrong)
-
-
-def test_split_that_contradicts_labels_is_rejected() -> None:
-    problem, _, wrong = halved_classes()
+    assert_array_equal(found.codes, right)
+    assert_allclose(cuts(found)[-1], cut_of(problem, right))
     # Labels inside of the halves say that the answer is right.
-    told = {0: 0, 10: 1, 20: 2, 30: 1, 49: 2}
-    held = graph_problem(dense(problem), told, 3, problem.prior, exact=True)
+    held = graph_problem(W, labels | {20: 2, 30: 1}, 3, prior, exact=True)
     assert_array_equal(refine(held, np.eye(3)[wrong]).codes, wrong)
+    monkeypatch.setattr(refine_module, "_PAIRS", 0)  # walks alone do not separate them
+    assert_array_equal(refine(problem, np.eye(3)[wrong]).codes, wrong)
 
 
 @pytest.mark.parametrize(
@@ -249,19 +222,17 @@ def test_split_that_contradicts_labels_is_rejected() -> None:
 def test_few_labels_may_be_contradicted_if_the_cut_decreases(
     strays: int, n_first: int, accepted: bool
 ) -> None:
-    problem, right, wrong = halved_classes()
-    W = dense(problem)
+    W, clique = halved_classes()
+    right, wrong = RIGHT[clique], WRONG[clique]
     W = np.where(W == 1, 1, 3 * W)
     # The labels among another class, and the points that their class has in exchange.
     stray, exchanged = np.arange(20, 20 + strays), np.arange(45, 45 + strays)
-    loose = np.concatenate([stray, exchanged])
-    W[loose] *= 0.2
-    W[:, loose] *= 0.2
     right[stray], right[exchanged] = 2, 1
     ones, twos = (range(10, 13), range(48, 50)) if strays == 1 else (range(10, 15), range(40, 44))
     labels = dict.fromkeys(range(n_first), 0) | dict.fromkeys(ones, 1)
     labels |= dict.fromkeys([*twos, *stray.tolist()], 2)
-    held = graph_problem(W - np.diag(np.diag(W)), labels, 3, problem.prior, exact=True)
+    W = scaled(W, [*stray, *exchanged], 0.2)
+    held = graph_problem(W, labels, 3, (0.2, 0.4, 0.4), exact=True)
     assert held.disagreeing(held.members(right)) == strays
     assert cut_of(held, right) < 0.9 * cut_of(held, wrong)
     assert_array_equal(refine(held, np.eye(3)[wrong]).codes, right if accepted else wrong)
@@ -286,29 +257,16 @@ def test_corrects_exchanged_classes(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_accepts_the_smallest_cut_that_labels_permit() -> None:
     """With exchanged names the least cut of all meets the volumes, but contradicts two labels."""
-    between = np.zeros((5, 5))
-    between[1, 2] = between[3, 4] = 0.05  # the halves of a class
-    between[1, 3] = between[2, 4] = 0.02
-    between[0, 1] = 0.005
-    clique = np.repeat(np.arange(5), (10, 10, 11, 10, 9))
-    W = (between + between.T + np.eye(5))[np.ix_(clique, clique)]
+    W, clique = halved_classes((10, 10, 11, 10, 9))
     labels, loose = [10, 49], [20, 21]
-    for rows, scale in ((labels, 0.1), (loose, 0.2)):
-        W[rows] *= scale
-        W[:, rows] *= scale
-    problem = graph_problem(
-        W - np.diag(np.diag(W)), {0: 0, 10: 1, 49: 2}, 3, np.array([10, 19, 21]) / 50, exact=True
-    )
-    right = np.array([0, 1, 1, 2, 2])[clique]
+    W = scaled(scaled(W, labels, 0.1), loose, 0.2)
+    problem = graph_problem(W, {0: 0, 10: 1, 49: 2}, 3, np.array([10, 19, 21]) / 50, exact=True)
+    right, wrong = RIGHT[clique], WRONG[clique]
     right[loose] = 2
     exchanged = np.array([0, 2, 2, 1, 1])[clique]
     exchanged[labels] = 1, 2
-    wrong = np.array([0, 1, 2, 1, 2])[clique]
-    assert (
-        cut_of(problem, exchanged)
-        < cut_of(problem, right)
-        < cut_of(problem, share_out(problem, np.eye(3)[wrong]))
-    )
+    before = share_out(problem, np.eye(3)[wrong])
+    assert cut_of(problem, exchanged) < cut_of(problem, right) < cut_of(problem, before)
     begun = walk_down(problem, np.eye(3)[wrong], (2,))
     assert (begun.codes != wrong).sum() <= 2  # the walks stay
     assert_array_equal(split(problem, begun).codes, right)
@@ -333,20 +291,6 @@ def test_splits_the_only_pair() -> None:
     assert_array_equal(refine(problem, np.eye(2)[wrong]).codes, truth)
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_finds_the_smallest_cut_of_a_small_graph(seed: int) -> None:
-    """Of all partitions at the volumes that keep the labels and contradict no more of them."""
-    problem, codes = blob_problem((5, 4), gap=2.5, seed=seed, prior=(5 / 9, 4 / 9), exact=True)
-    found = refine(problem, np.eye(2)[np.roll(codes, 2)])
-    least = min(
-        cut_of(problem, np.array(each))
-        for each in product(range(2), repeat=9)
-        if sum(each) == 4 and (np.array(each)[problem.index] == problem.codes).all()
-    )
-    assert_allclose(cut_of(problem, found.codes), least)
-    assert_allclose(cuts(found)[-1], least)
-
-
 def smallest_cut(problem: VolumeProblem, n_second: int) -> float:
     """Smallest cut of two classes that keeps the labels, by integer programming."""
     W = np.triu(dense(problem), 1)
@@ -368,6 +312,16 @@ def smallest_cut(problem: VolumeProblem, n_second: int) -> float:
     )
     assert found.success
     return float(found.fun)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_finds_the_smallest_cut_of_a_small_graph(seed: int) -> None:
+    """Of all partitions at the volumes that keep the labels and contradict no more of them."""
+    problem, codes = blob_problem((5, 4), gap=2.5, seed=seed, prior=(5 / 9, 4 / 9), exact=True)
+    found = refine(problem, np.eye(2)[np.roll(codes, 2)])
+    least = smallest_cut(problem, 4)
+    assert_allclose(cut_of(problem, found.codes), least)
+    assert_allclose(cuts(found)[-1], least)
 
 
 def test_labels_of_a_split_are_compared_after_its_short_walks() -> None:

@@ -15,6 +15,7 @@ from lapwing.graphs.laplacian import near_order
 from lapwing.solvers.graph import partition as partition_module
 from lapwing.solvers.graph import registry as registry_module
 from lapwing.solvers.graph.registry import PARTITIONS, in_order, order_bytes, partition_bytes
+from tests.helpers.data import labeled_clusters
 from tests.helpers.volumes import blob_problem
 
 
@@ -86,20 +87,16 @@ def test_methods_are_independent_of_the_order(name: str, monkeypatch: pytest.Mon
 
 
 def test_refined_answer_is_independent_of_the_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    rng = np.random.default_rng(0)
-    truth = rng.integers(3, size=120)
-    X = rng.standard_normal((120, 2)) + 4 * np.eye(3)[truth][:, :2]
-    y = np.where(np.arange(120) < 12, truth, -1)
-    model = LapERLSClassifier(class_prior="uniform", refine="cut")
-    before = model.fit(X, y).transduction_
-    values, cuts = model.decision_function(X), model.cut_history_
+    X, y, _ = labeled_clusters(3, n_labels=4)
+    before, after = (LapERLSClassifier(class_prior="uniform", refine="cut") for _ in range(2))
+    before.fit(X, y)
     monkeypatch.setattr(registry_module, "_CACHED", 0)
-    after = model.fit(X, y)
-    assert model.refined_
-    assert (after.transduction_ == before).mean() > 0.98
-    assert_allclose(after.cut_history_, cuts, rtol=1e-3)
-    assert_array_equal(after.transduction_[:12], truth[:12])
-    assert_allclose(after.decision_function(X), values, atol=0.2)
+    after.fit(X, y)
+    assert after.refined_
+    assert (after.transduction_ == before.transduction_).mean() > 0.98
+    assert_allclose(after.cut_history_, before.cut_history_, rtol=1e-3)
+    assert_array_equal(after.transduction_[y >= 0], y[y >= 0])
+    assert_allclose(after.decision_function(X), before.decision_function(X), atol=0.2)
 
 
 def test_graphs_with_hubs_keep_their_order() -> None:
