@@ -41,24 +41,12 @@ LABELS = mask_labels(TRUTH, 2, random_state=0)
 TARGETS = np.where(LABELS < 0, np.nan, LABELS + 0.5)
 
 
-@pytest.mark.parametrize("as_sparse", [False, True])
-def test_first_rows_cover_every_cluster(as_sparse: bool) -> None:
-    rows = rows_to_label(sparse.csr_array(X) if as_sparse else X, k=4)
-    assert sorted(TRUTH[rows]) == [0, 1, 2, 3]
-
-
-def test_clusters_with_labels_are_skipped() -> None:
+def test_first_rows_cover_every_cluster_without_a_label() -> None:
+    for points in (X, sparse.csr_array(X)):
+        assert sorted(TRUTH[rows_to_label(points, k=4)]) == [0, 1, 2, 3]
     y = np.full(len(TRUTH), "", dtype=object)
     y[np.flatnonzero(TRUTH == 2)[:3]] = "two"  # one class: no model can be fitted yet
-    rows = rows_to_label(X, y, k=3)
-    assert sorted(TRUTH[rows]) == [0, 1, 3]
-
-
-def test_the_same_rows_as_an_updatable_regression_suggests() -> None:
-    model = LapRLSRegressor(updatable=True).fit(X, TARGETS)
-    assert_array_equal(rows_to_label(X, k=6, model=model), model.suggest(6))
-    model.add_labels([1, 2], [1.5, 2.5])
-    assert_array_equal(rows_to_label(X, k=6, model=model), model.suggest(6))
+    assert sorted(TRUTH[rows_to_label(X, y, k=3)]) == [0, 1, 3]
 
 
 def test_rows_are_where_the_model_is_unsure() -> None:
@@ -80,14 +68,6 @@ def test_the_last_step_of_a_pipeline_is_used() -> None:
     assert_array_equal(
         rows_to_label(scaled, k=5, model=make_pipeline(LapSVC().fit(scaled, LABELS))), expected
     )
-
-
-def test_a_given_graph_replaces_that_of_the_model() -> None:
-    choose = partial(rows_to_label, X, k=8)
-    own, usual = LapSVC(graph=KNNGraph(12)).fit(X, LABELS), LapSVC().fit(X, LABELS)
-    usual.transduction_proba_ = own.transduction_proba_
-    assert (choose(model=own) != choose(model=usual)).any()
-    assert_array_equal(choose(model=own), choose(model=usual, graph=KNNGraph(12)))
 
 
 def test_given_labels_replace_those_of_the_fit() -> None:
@@ -171,6 +151,8 @@ def test_the_graph_is_that_of_the_fit_if_a_family_has_its_own_or_selects_one() -
     selected = LapRLSRegressorCV(graphs=[graph], updatable=True).fit(X, TARGETS)
     assert_array_equal(choose(model=selected), selected.suggest(9))
     assert (selected.suggest(9) != choose(model=LapRLSRegressor().fit(X, TARGETS))).any()
+    selected.add_labels([1, 2], [1.5, 2.5])
+    assert_array_equal(choose(model=selected), selected.suggest(9))
 
 
 def test_labels_are_read_with_the_marker_of_the_model() -> None:

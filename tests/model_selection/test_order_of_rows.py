@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
+from scipy.sparse import coo_array, csr_array
 from sklearn.datasets import make_blobs
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.pipeline import make_pipeline
@@ -22,7 +22,6 @@ from lapwing.model_selection import (
     reproducibility,
     rows_to_label,
 )
-from lapwing.problem import value_order
 from tests.helpers.data import labeled_clusters, labeled_curve
 from tests.helpers.low_density import ONE_DESCENT
 
@@ -45,22 +44,6 @@ def figures(row: Evidence) -> list[float]:
     return [row.error, row.left_out_error, row.reproducibility, row.contradiction]
 
 
-@pytest.mark.parametrize("kind", ["dense", "sparse", "kernel"])
-def test_the_order_of_values_moves_with_the_rows(kind: str) -> None:
-    X = rng.integers(-2, 3, (40, 6)).astype(float)
-    X = np.unique(X, axis=0)
-    moved = rng.permutation(len(X))
-    again = X[moved]
-    if kind == "kernel":
-        X, again = X @ X.T, again @ again.T
-    if kind == "sparse":
-        X, again = csr_array(X), csr_array(again)
-    pairwise = kind == "kernel"
-    found = moved[value_order(again, pairwise=pairwise)]
-    np.testing.assert_array_equal(found, value_order(X, pairwise=pairwise))
-    assert not (np.diff(found) > 0).all()
-
-
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_permuted_rows_give_the_same_comparison(n_classes: int) -> None:
     X, y = overlapping(n_classes)
@@ -72,20 +55,27 @@ def test_permuted_rows_give_the_same_comparison(n_classes: int) -> None:
     assert_same(found, compare(X[moved], y[moved], candidates=candidates))
 
 
-@pytest.mark.parametrize("sample", ["array", "texts"])
-def test_permuted_rows_are_sampled_alike(sample: str) -> None:
+@pytest.mark.parametrize("form", ["array", "sparse", "texts"])
+def test_permuted_rows_are_sampled_alike_with_all_labels(form: str) -> None:
     X, y = overlapping()
+    points: Any = X
     estimator: Any = LapERLSClassifier()
-    if sample == "texts":
-        words = [" ".join(f"word{int(j)}" for j in np.abs(10 * row)) for row in X]
-        X = np.array(words, dtype=object)
+    if form == "sparse":
+        points = csr_array(X)
+    if form == "texts":
+        points = np.array(
+            [" ".join(f"word{int(abs(10 * j))}" for j in row) for row in X], dtype=object
+        )
         estimator = make_pipeline(TfidfVectorizer(), LapERLSClassifier())
     mine = [Candidate("mine", estimator, "classes are sheets")]
     moved = rng.permutation(len(y))
-    found = compare(X, y, candidates=mine, max_samples=60)
-    again = compare(X[moved], y[moved], candidates=mine, max_samples=60)
-    assert found.n_used == 60
+    found = compare(points, y, candidates=mine, max_samples=60)
+    again = compare(points[moved], y[moved], candidates=mine, max_samples=60)
+    assert (found.n_used, found.n_samples, found.n_labeled) == (60, len(y), 9)
+    assert found.chosen.n_left_out == 9
     assert_same(found, again)
+    if form == "sparse":
+        assert_same(found, compare(coo_array(X), y, candidates=mine, max_samples=60))
 
 
 @pytest.mark.parametrize(

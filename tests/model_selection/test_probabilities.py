@@ -84,22 +84,17 @@ def test_answers_stay_and_probabilities_are_sharpened(estimator: Any) -> None:
     )
 
 
-def test_calibration_makes_rows_sure(fitted: Any) -> None:
+def test_calibration_makes_rows_sure_of_models_that_leave_no_label_out() -> None:
     X, y, truth = labeled_clusters(2, n_labels=8, distance=5.0)
-    model = S3VC(**ONE_DESCENT).fit(X, y)
+    model, graph = S3VC(**ONE_DESCENT).fit(X, y), LapSVC().fit(X, y)
     with pytest.warns(FewLabelsWarning, match=r"S3VC has left no label out.*calibrate\(model"):
         assert not sure_rows(model, precision=0.9).sure.any()
     sure = sure_rows(calibrate(model, X, y), precision=0.9).sure
     assert sure.mean() > 0.3
     assert (model.transduction_ == truth)[sure].mean() > 0.9
-
-
-def test_models_that_leave_labels_out_are_not_recalibrated() -> None:
-    X, y, _ = labeled_clusters(2, n_labels=3)
-    model = LapSVC().fit(X, y)
-    found = calibrate(model, X, y)
-    assert found is not model
-    assert found.probability_sharpness_ == model.probability_sharpness_
+    same = calibrate(graph, X, y)
+    assert same is not graph
+    assert same.probability_sharpness_ == graph.probability_sharpness_
 
 
 @pytest.mark.filterwarnings("ignore::lapwing.exceptions.NoClassStructureWarning")
@@ -193,6 +188,8 @@ def test_labeled_training_rows_are_not_sure() -> None:
     assert not found.sure[model.labeled_].any()
     assert found.sure.any()
     assert new.sure[model.labeled_].any()
+    model.labeled_ = np.ones_like(model.labeled_)
+    assert not sure_rows(model, precision=0.5).sure.any()
 
 
 def test_equal_rows_are_all_sure_or_none_is() -> None:
@@ -223,12 +220,6 @@ def test_99_percent_needs_49_labels_and_one_per_class() -> None:
         model.transduction_proba_ = np.eye(2)[np.zeros(len(X), dtype=int)]  # certain of all
         assert model.probability_n_labels_ == 2 * n_labels
         assert sure_rows(model).sure.any() == possible
-
-
-def test_no_row_is_sure_if_all_are_labeled() -> None:
-    model, _, _ = sure_model()
-    model.labeled_ = np.ones_like(model.labeled_)
-    assert not sure_rows(model, precision=0.5).sure.any()
 
 
 def test_few_label_classifiers_use_the_selected_estimator() -> None:

@@ -82,8 +82,7 @@ def test_residuals_are_those_of_a_fit_for_each_target(candidate: Candidate) -> N
 def test_intervals_of_few_residuals_are_wide() -> None:
     """Of normal residuals the square sum over the variance is chi-squared."""
     low, high = _interval(4.0, np.full(2, 4.0), np.full(2, 0.5))
-    assert chi2(2).cdf(2 * 4 / high) == pytest.approx(0.05)
-    assert chi2(2).sf(2 * 4 / low) == pytest.approx(0.05)
+    assert chi2(2).cdf([2 * 4 / high, 2 * 4 / low]) == pytest.approx([0.05, 0.95])
     wide = _interval(1.0, np.r_[np.zeros(99), 100.0], np.full(100, 0.01))
     assert wide == pytest.approx((0, 1 + 1.6449), rel=1e-3)
 
@@ -125,16 +124,12 @@ def test_an_estimator_with_selected_parameters_replaces_the_search() -> None:
 
 
 def test_the_supervised_candidate_is_selected_unless_another_is_better() -> None:
-    rng = np.random.default_rng(0)
-    noise = rng.choice([-1.0, 1.0], 50)
+    noise = np.random.default_rng(0).choice([-1.0, 1.0], 50)
     alone = evidence("alone", noise, LABELS_ALONE)
     linear = evidence("linear", 2 * noise, LABELS_ALONE)
-    better = evidence("better", 0.5 * noise)
-    assert [row.name for row in simplest_first([linear, alone, better])] == [
-        "better", "alone", "linear",
-    ]  # fmt: skip
-    same = evidence("same", 0.99 * noise)  # by next to nothing
-    assert simplest_first([same, alone])[0] is alone
+    better, same = evidence("better", 0.5 * noise), evidence("same", 0.99 * noise)
+    assert simplest_first([linear, alone, better]) == [better, alone, linear]
+    assert simplest_first([same, alone]) == [alone, same]  # better by next to nothing
 
 
 def test_clearly_better_by_a_standard_error() -> None:
@@ -210,7 +205,7 @@ def test_standard_deviations_are_those_of_the_chosen_estimator() -> None:
 def test_a_column_vector_of_targets_warns_once() -> None:
     with pytest.warns(DataConversionWarning) as told:
         FewLabelRegressor([ALONE]).fit(X, Y[:, None])
-    assert [warning.category for warning in told] == [DataConversionWarning]
+    assert len(told) == 1
 
 
 def test_return_std_is_true_or_false() -> None:
@@ -220,17 +215,18 @@ def test_return_std_is_true_or_false() -> None:
 
 
 def test_default_candidates() -> None:
-    names = [one.name for one in default_candidates(X, regression=True)]
-    assert names == [
-        "linear ridge regression", "kernel ridge regression",
-        "kernel ridge regression, scaled columns", "LapRLSRegressorCV()",
-        "LapRLSRegressorCV(), scaled columns", "LapERLSRegressor()",
-    ]  # fmt: skip
-    wide = default_candidates(np.zeros((5, 9)), regression=True)
-    assert "kernel ridge regression" not in [one.name for one in wide]
-    many = default_candidates(np.zeros((12_001, 1)), regression=True)
+    def names(points: Any) -> list[str]:
+        return [one.name for one in default_candidates(points, regression=True)]
+
+    linear, alone, scaled = "linear ridge regression", "kernel ridge regression", ", scaled columns"
+    path, embedded = "LapRLSRegressorCV()", "LapERLSRegressor()"
+    several = [linear, alone, alone + scaled, path, path + scaled, embedded]
+    assert names(np.ones((9, 9))) == several
+    assert names(np.ones((5, 9))) == [linear, path, embedded]
+    assert names(np.ones((9, 1))) == [linear, alone, path, embedded]
+    many = default_candidates(np.zeros((12_001, 2)), regression=True)
     assert [type(one.estimator) for one in many] == [LapRLSRegressorCV, LapERLSRegressor]
-    assert all("kernel='linear'" in repr(one.estimator) for one in many[:1])
+    assert "kernel='linear'" in repr(many[0].estimator)
 
 
 def test_numbers_with_fractions_are_compared_as_numbers() -> None:

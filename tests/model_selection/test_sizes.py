@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,10 +23,7 @@ from lapwing.model_selection.candidates import (
     rows_per_label,
     with_sizes,
 )
-from lapwing.model_selection.comparison import in_order
-from lapwing.model_selection.evidence import Effort, try_out
 from tests.helpers.data import around_corners
-from tests.model_selection.test_compare import row
 
 QUICK = {"n_draws": 2, "max_left_out": 4, "random_state": 0}
 NAMES = np.array(["a", "b"])
@@ -82,14 +79,13 @@ def test_every_default_candidate_with_class_sizes_gets_them(n_rows: int, n_class
         assert sized or one.C_star == 0  # the supervised SVM of many rows
 
 
-@pytest.mark.parametrize("prior", [None, "unknown", [1, 2, 3]])
-def test_given_candidates_are_not_changed(prior: Any) -> None:
-    plain = default_candidates(np.ones((50, 2)), n_classes=3)
+def test_given_candidates_are_not_changed() -> None:
+    plain, labels = default_candidates(np.ones((50, 2)), n_classes=3), code_classes([0, 1, 2, -1])
     before = [repr(c) for c in plain]
-    found = with_sizes(plain, prior, code_classes([0, 1, 2, -1]))
+    for prior in (None, "unknown"):
+        assert [repr(c) for c in with_sizes(plain, prior, labels)] == before
+    assert with_sizes(plain, [1, 2, 3], labels)[0].estimator.class_prior == [1, 2, 3]
     assert [repr(c) for c in plain] == before
-    if prior in (None, "unknown"):
-        assert [repr(c) for c in found] == before
 
 
 def test_balance_is_by_the_names_of_the_classes() -> None:
@@ -123,63 +119,29 @@ def test_the_chosen_estimator_meets_the_prior(monkeypatch: pytest.MonkeyPatch, k
 def test_class_prior_is_set_in_the_default_candidates() -> None:
     X, y, _ = unequal((48, 12), n_labels=2, distance=1.5)
     sizes = {0: 4, 1: 1}
+    found = FewLabelClassifier(class_prior=sizes, **QUICK).fit(X, y).evidence_
     told = with_sizes(default_candidates(X, n_classes=2), sizes, code_classes(y))
-    model = FewLabelClassifier(class_prior=sizes, **QUICK).fit(X, y)
-    found = model.evidence_
-    for options in ({"class_prior": sizes}, {"candidates": told}):
-        again = compare(X, y, **options, **QUICK)
-        one, other = (each.to_frame().drop(columns="seconds") for each in (found, again))
-        pd.testing.assert_frame_equal(one, other)
+    again = compare(X, y, candidates=told, **QUICK)
+    one, other = (each.to_frame().drop(columns="seconds") for each in (found, again))
+    pd.testing.assert_frame_equal(one, other)
     assert "S3VC(balance=...)" in {row.name for row in found.table}
     assert f"Use {found.chosen.name}." in str(found)
-
-
-def test_a_class_may_be_as_rare_as_the_labels_with_their_prior() -> None:
-    """A label of 80 is less than 0.3 of a twentieth, and no surprise among twenty classes."""
-    counts = np.array([1, *[4] * 17, 5, 6])
-    truth = np.repeat(np.arange(20), 3 * counts)
-    X = 20 * np.eye(20)[truth] + np.random.default_rng(0).normal(size=(len(truth), 20)) / 10
-    y = np.full(len(truth), -1)
-    for code, count in enumerate(counts):
-        y[np.flatnonzero(truth == code)[:count]] = code
-    found = {}
-    for prior in (None, "labels"):
-        candidate = Candidate("-", LapSVC(class_prior=prior), SHEETS)
-        found[prior] = try_out(candidate, X, y, None, Effort(1, 0, 0)).evidence.objection
-    assert "gives the class 0 to 1.2 %" in found[None]
-    assert found["labels"] == ""
 
 
 # --- errors ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("class_prior", "message"),
-    [
-        ("labls", "class_prior='labls' must be 'labels', 'uniform', 'unknown', None, a dict or an"),
-        ({0: 1, 1: 1}, "has no proportion for [2]. Give every class a prop"),
-        ([1, -2, 3], "it holds -2 for the class 1"),
-        ([1, 1, 0], "class_prior is 0 for the class 2, which has labels (3)"),
-    ],
-)
-def test_invalid_priors_are_refused_with_the_message_of_estimators(
-    class_prior: Any, message: str, monkeypatch: pytest.MonkeyPatch
+def test_invalid_priors_are_refused_before_any_fit_with_the_message_of_estimators(
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     X, y, _ = unequal()
-    with pytest.raises(ValueError, match=re.escape(message)) as known:
-        LapSVC(class_prior=class_prior).fit(X, y)
-
-    def no_fit(*_: Any) -> None:
-        raise AssertionError("something was fitted")
-
-    monkeypatch.setattr("lapwing.model_selection.comparison._try_all", no_fit)
-    for refused in (
-        lambda: FewLabelClassifier(class_prior=class_prior).fit(X, y),
-        lambda: compare(X, y, class_prior=class_prior),
-    ):
-        with pytest.raises(ValueError, match=re.escape(message)) as said:
-            refused()
-        assert str(said.value) == str(known.value)
+    prior = {0: 1, 1: 1}
+    with pytest.raises(ValueError, match=r"has no proportion for \[2\]") as known:
+        LapSVC(class_prior=prior).fit(X, y)
+    monkeypatch.setattr("lapwing.model_selection.comparison._try_all", None)
+    for fit in (FewLabelClassifier(class_prior=prior).fit, partial(compare, class_prior=prior)):
+        with pytest.raises(ValueError, match=re.escape(str(known.value))):
+            fit(X, y)
 
 
 def test_a_prior_beside_given_candidates_is_refused() -> None:
@@ -206,17 +168,6 @@ def test_rows_per_label_are_the_ratio_of_error_rates(sizes: list[float]) -> None
     np.testing.assert_allclose(rows_per_label(len(parts), parts), wrong / (parts @ wrong))
     assert (100 * parts) @ rows_per_label(len(parts), parts) == pytest.approx(100)
     assert guessing_error(4) == guessing_error(4, np.full(4, 0.25)) == 0.75
-
-
-# --- the estimate ---------------------------------------------------------------------------------
-
-
-def test_the_supervised_candidate_is_selected_near_guessing_by_sizes() -> None:
-    rows = [row("graph", error=0.27), row("SVM", LABELS_ALONE, error=0.3)]
-    assert in_order(rows, 2)[0].name == "graph"
-    assert in_order(rows, 2, np.array([0.8, 0.2]))[0].name == "SVM"  # guessing: 0.32
-    few = [replace(one, n_left_out=0) for one in rows]
-    assert in_order(few, 2, np.array([0.8, 0.2]))[0].name == "graph"
 
 
 # --- known proportions ----------------------------------------------------------------------------

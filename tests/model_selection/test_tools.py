@@ -20,7 +20,6 @@ from sklearn.model_selection import (
     cross_val_score,
     cross_validate,
     learning_curve,
-    validation_curve,
 )
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -56,6 +55,8 @@ FORMS: dict[str, tuple[Callable[[], Any], Any]] = {
     "-1": (lambda: np.array(blank(CODES, -1)), "auto"),
     "None in a list": (lambda: blank(NAMES, None), None),
     "texts": (lambda: np.array(blank(NAMES, "?")), "?"),
+    # Which the scorers of scikit-learn take for no classes.
+    "numbers and None": (lambda: np.array(blank(CODES, None), dtype=object), None),
     "pandas.NA": (lambda: pd.Series(blank(CODES, pd.NA), dtype="Int64"), "auto"),
 }
 every_form = pytest.mark.parametrize(("form", "marker"), FORMS.values(), ids=FORMS.keys())
@@ -113,23 +114,17 @@ TARGETS = np.where(KNOWN, X[:, 0] + 0.5 * X[:, 1], np.nan)
 
 
 def test_regression_in_every_tool() -> None:
-    model = LapRLSRegressor()
-    r2 = labeled_scorer("r2")
-    scores = cross_val_score(
-        model, X, TARGETS, cv=LabeledKFold(3, shuffle=True, random_state=0), scoring=r2
-    )
-    assert (scores > 0.6).all()
-    grid = {"gamma_I": [0.1, 1.0]}
-    search = GridSearchCV(model, grid, cv=LabeledShuffleSplit(3, test_size=4, random_state=0))
-    assert search.fit(X, TARGETS).best_score_ > 0.8
-    rows, predictions = labeled_cross_val_predict(
-        model, X, TARGETS, cv=LabeledKFold(4, shuffle=True, random_state=0)
-    )
+    model, r2 = LapRLSRegressor(), labeled_scorer("r2")
+    folds = LabeledKFold(3, shuffle=True, random_state=0)
+    assert (cross_val_score(model, X, TARGETS, cv=folds, scoring=r2) > 0.6).all()
+    draws = LabeledShuffleSplit(3, test_size=4, random_state=0)
+    search = GridSearchCV(model, {"gamma_I": [0.1, 1.0]}, cv=draws).fit(X, TARGETS)
+    assert search.best_score_ > 0.8
+    rows, predictions = labeled_cross_val_predict(model, X, TARGETS, cv=folds)
     np.testing.assert_array_equal(rows, np.flatnonzero(KNOWN))
     assert np.corrcoef(predictions, TARGETS[rows])[0, 1] > 0.9
-    _, on_train, _ = learning_curve(
-        model, X, TARGETS, cv=LabeledKFold(3), train_sizes=[0.5, 1.0], scoring=r2
-    )
+    sizes = [0.5, 1.0]
+    _, on_train, _ = learning_curve(model, X, TARGETS, cv=folds, train_sizes=sizes, scoring=r2)
     assert np.isfinite(on_train).all()
 
 
@@ -163,11 +158,14 @@ def test_a_marker_of_targets_is_left_out_of_the_score() -> None:
 
 
 @pytest.mark.parametrize("method", ["predict", "decision_function"])
-def test_answers_are_those_of_fits_by_hand(method: str) -> None:
+@pytest.mark.parametrize("weighted", [False, True])
+def test_answers_are_those_of_fits_by_hand(method: str, weighted: bool) -> None:
     cv = LabeledStratifiedKFold(3, shuffle=True, random_state=1)
-    rows, answers = labeled_cross_val_predict(LapSVC(), X, Y, cv=cv, method=method)
+    params = {"sample_weight": np.random.default_rng(0).uniform(0.1, 5, 48)} if weighted else {}
+    rows, answers = labeled_cross_val_predict(LapSVC(), X, Y, cv=cv, method=method, params=params)
     for train, test in cv.split(X, Y):
-        fitted = LapSVC().fit(X[train], Y[train])
+        of_train = {name: values[train] for name, values in params.items()}
+        fitted = LapSVC().fit(X[train], Y[train], **of_train)
         expected = getattr(fitted, method)(X[test])
         np.testing.assert_array_equal(answers[np.isin(rows, test)], expected)
 
@@ -182,20 +180,6 @@ def test_a_precomputed_kernel_loses_columns_with_its_rows() -> None:
         )
     )
     np.testing.assert_allclose(by_kernel, by_points, atol=1e-6)
-
-
-def test_weights_are_restricted_to_the_training_set() -> None:
-    weights = np.random.default_rng(0).uniform(0.1, 5, size=48)
-    options = {"cv": 3, "method": "decision_function"}
-    _, found = labeled_cross_val_predict(
-        LapSVC(), X, Y, params={"sample_weight": weights}, **options
-    )
-    train, test = next(LabeledStratifiedKFold(3).split(X, Y))
-    fitted = LapSVC().fit(X[train], Y[train], sample_weight=weights[train])
-    place = np.searchsorted(np.flatnonzero(KNOWN), test)
-    np.testing.assert_array_equal(found[place], fitted.decision_function(X[test]))
-    _, unweighted = labeled_cross_val_predict(LapSVC(), X, Y, **options)
-    assert np.abs(found - unweighted).max() > 1e-6
 
 
 def test_unlabeled_rows_in_test_sets_of_other_splitters_are_ignored() -> None:
@@ -257,13 +241,6 @@ def test_scorers_of_decision_values_and_probabilities() -> None:
     assert labeled_scorer("f1_macro", unlabeled="?")(pipe.fit(X, y), X, y) == 1
 
 
-def test_minus_one_is_a_label_if_it_was_a_class_of_the_fit() -> None:
-    signs = np.array([1.0 if code else -1.0 for code in CODES])
-    model = LapSVC(unlabeled=None).fit(X, np.where(KNOWN, signs, np.nan))
-    assert labeled_scorer("accuracy")(model, X, signs) == 1
-    assert labeled_scorer("recall", unlabeled=None)(model, X, signs) == 1
-
-
 def test_several_scores_with_weights() -> None:
     weights = np.random.default_rng(0).uniform(0.1, 5, size=48)
     scoring = {"own": labeled_scorer(), "f1": labeled_scorer("f1_macro")}
@@ -304,37 +281,13 @@ def test_wrong_scoring_is_refused() -> None:
         labeled_scorer("accuracy")(named, X, np.array(blank(NAMES, "?")))
     # A class unknown to the fit counts as an error and raises none.
     assert labeled_scorer("accuracy")(named, X[:2], [NAMES[0], "dog"]) == 0.5
-    inside = repr(get_scorer("r2"))
-    assert repr(labeled_scorer("r2")) == f"labeled_scorer({inside}, unlabeled='auto')"
 
 
-def test_numbers_among_objects_are_scored() -> None:
-    """scikit-learn's own scorers take whole numbers in an array of objects for no classes."""
-    y = np.array(blank(CODES, None), dtype=object)
-    options = {"cv": LabeledStratifiedKFold(3), "error_score": "raise"}
-    with pytest.raises(ValueError, match="mix of unknown and multiclass"):
-        cross_val_score(LapSVC(), X, y, scoring="f1_macro", **options)
-    scores = cross_val_score(LapSVC(), X, y, scoring=labeled_scorer("f1_macro"), **options)
-    assert scores.tolist() == [1.0] * 3
-
-
-# ---- what scikit-learn does by itself, as docs/guide/holding_out.md says -----------------------
-
-
-def test_scores_on_training_sets_need_the_scorer() -> None:
-    options = {"param_name": "gamma_A", "param_range": [1e-2], "cv": LabeledStratifiedKFold(3)}
-    by_name, _ = validation_curve(LapRLSClassifier(), X, Y, scoring="accuracy", **options)
-    ours, _ = validation_curve(
-        LapRLSClassifier(), X, Y, scoring=labeled_scorer("accuracy"), **options
-    )
-    assert (by_name < 0.3).all()
-    assert (ours == 1).all()
-
-
-def test_splitters_and_scorers_are_pickled() -> None:
+def test_splitters_and_scorers_are_pickled_and_printed() -> None:
     splitter, scorer = LabeledStratifiedKFold(3, unlabeled="?"), labeled_scorer("f1_macro")
     again, same = pickle.loads(pickle.dumps((splitter, scorer)))
     assert repr(again) == repr(splitter)
+    assert repr(same) == f"labeled_scorer({get_scorer('f1_macro')!r}, unlabeled='auto')"
     assert same(LapSVC().fit(X, Y), X, Y) == 1
 
 
