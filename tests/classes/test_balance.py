@@ -63,23 +63,21 @@ def test_shares_and_offsets_solve_the_primal_and_the_dual(
         assert_allclose(volumes, prior, atol=1e-6)
 
 
-@pytest.mark.parametrize("temperature", [0.1, 0.01, 1e-3, 1e-4])
-@pytest.mark.parametrize("softness", [0.3, np.inf])
-def test_temperatures_far_below_the_values_are_balanced(
-    temperature: float, softness: float
-) -> None:
+@pytest.mark.parametrize("T", [0.1, 0.01, 1e-3, 1e-4])
+@pytest.mark.parametrize("tau", [0.3, np.inf])
+def test_temperatures_far_below_the_values_are_balanced(T: float, tau: float) -> None:
     """Newton's method from offsets of 0 begins where all shares are whole."""
     F = np.array([[0, 1.2], [0, 1.25], [0, 1.3], [0, 1.21]])
     prior = np.array([0.7, 0.3])
     for dtype in (np.float32, np.float64):
-        found = balance(F.astype(dtype), prior, temperature, softness)
+        found = balance(F.astype(dtype), prior, T, tau)
         assert found.converged
         assert found.shares.dtype == dtype
-        if np.isinf(softness):
+        if np.isinf(tau):
             assert_allclose(found.volumes, prior, atol=1e-6)
         assert_allclose(found.shares.mean(axis=0), found.volumes, atol=1e-6)
     many = np.random.default_rng(0).standard_normal((300, 100))
-    assert balance(many, np.full(100, 0.01), temperature, softness).converged
+    assert balance(many, np.full(100, 0.01), T, tau).converged
 
 
 def test_a_class_filled_by_its_labels_gets_no_share() -> None:

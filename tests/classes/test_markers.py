@@ -119,9 +119,7 @@ READ: dict[str, tuple[Any, Any, list[Any], tuple[Any, ...]]] = {
 
 
 @pytest.mark.parametrize(("y", "marker", "expected", "found"), READ.values(), ids=READ.keys())
-def test_labels_of_every_type_are_read(
-    y: Any, marker: Any, expected: list[Any], found: tuple[Any, ...]
-) -> None:
+def test_labels_of_every_type_are_read(y: Any, marker: Any, expected: Any, found: Any) -> None:
     labels = code_classes(y, marker)
     classes = sorted({label for label in expected if label is not None})
     assert labels.classes.tolist() == classes
@@ -284,9 +282,7 @@ DOUBTED: dict[str, tuple[Any, Any, type[Warning], str]] = {
 @pytest.mark.parametrize(
     ("y", "marker", "category", "message"), DOUBTED.values(), ids=DOUBTED.keys()
 )
-def test_suspect_labels_are_reported(
-    y: Any, marker: Any, category: type[Warning], message: str
-) -> None:
+def test_suspect_labels_are_reported(y: Any, marker: Any, category: Any, message: str) -> None:
     warning = code_classes(y, marker).warning
     assert type(warning) is category
     with pytest.raises(category, match=message):

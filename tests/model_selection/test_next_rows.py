@@ -98,9 +98,7 @@ def test_duplicates_are_returned_once_and_labeled_rows_never() -> None:
         ({"y": 5}, TypeError, r"y=5 must have an entry for each row.*X, k=5"),
     ],
 )
-def test_wrong_arguments_are_refused(
-    changes: dict[str, Any], error: type[Exception], message: str
-) -> None:
+def test_wrong_arguments_are_refused(changes: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         rows_to_label(X, **changes)
 

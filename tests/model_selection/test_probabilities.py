@@ -248,8 +248,6 @@ def test_few_label_classifiers_use_the_selected_estimator() -> None:
         (FewLabelClassifier(), 0.9, NotFittedError, "FewLabelClassifier"),
     ],
 )
-def test_wrong_arguments_are_refused(
-    model: Any, precision: float, error: type[Exception], message: str
-) -> None:
+def test_wrong_arguments_are_refused(model: Any, precision: Any, error: Any, message: str) -> None:
     with pytest.raises(error, match=message):
         sure_rows(model, precision=precision)

@@ -258,9 +258,7 @@ SVC = Candidate("svc", LapSVC(), SMOOTH)
         (Y, {"max_samples": 1}, ValueError, "max_samples=1 must be at least 2"),
     ],
 )
-def test_wrong_arguments_are_refused(
-    y: Any, options: dict[str, Any], error: type[Exception], message: str
-) -> None:
+def test_wrong_arguments_are_refused(y: Any, options: Any, error: Any, message: str) -> None:
     with pytest.raises(error, match=message):
         compare(X, y, **options)
     if "class_prior" not in options:

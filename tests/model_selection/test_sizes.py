@@ -131,9 +131,7 @@ def test_class_prior_is_set_in_the_default_candidates() -> None:
 # --- errors ---------------------------------------------------------------------------------------
 
 
-def test_invalid_priors_are_refused_before_any_fit_with_the_message_of_estimators(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_invalid_priors_are_refused_before_any_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y, _ = unequal()
     prior = {0: 1, 1: 1}
     with pytest.raises(ValueError, match=r"has no proportion for \[2\]") as known:

@@ -71,9 +71,7 @@ def stratified(marker: Any) -> LabeledStratifiedKFold:
 
 
 @every_form
-def test_searches_scores_and_predictions_read_every_marker(
-    form: Callable[[], Any], marker: Any
-) -> None:
+def test_searches_scores_and_predictions_read_every_marker(form: Any, marker: Any) -> None:
     model, cv, y = LapRLSClassifier(unlabeled=marker), stratified(marker), form()
     truth = NAMES if isinstance(next(iter(y)), str) else CODES
     search = GridSearchCV(model, {"gamma_A": [1e-3, 1e-2]}, cv=cv, error_score="raise").fit(X, y)

@@ -192,9 +192,7 @@ def scaled(W: np.ndarray, rows: Sequence[int], scale: float) -> np.ndarray:
     return W - np.diag(np.diag(W))
 
 
-def test_splits_a_pair_of_mixed_classes_unless_labels_contradict_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_splits_a_pair_of_mixed_classes(monkeypatch: pytest.MonkeyPatch) -> None:
     W, clique = halved_classes()
     right, wrong = RIGHT[clique], WRONG[clique]
     labels, prior = {0: 0, 10: 1, 49: 2}, (0.2, 0.4, 0.4)

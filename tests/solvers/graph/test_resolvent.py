@@ -19,9 +19,7 @@ from tests.helpers.volumes import blob_problem, dense_system, graph_problem
 @pytest.mark.parametrize("s", [0.1, 3.0, 300.0])
 @pytest.mark.parametrize(("dtype", "tol"), [(np.float64, 1e-10), (np.float32, 1e-5)])
 @pytest.mark.parametrize("sizes", [(40, 40, 40), (70, 50)])
-def test_resolvent_solves_the_dense_system(
-    sizes: tuple[int, ...], s: float, dtype: Any, tol: float
-) -> None:
+def test_resolvent_solves_the_dense_system(sizes: Any, s: float, dtype: Any, tol: float) -> None:
     problem, codes = blob_problem(sizes, dtype=dtype)
     Q = problem.whole(codes)
     A, pull, d = dense_system(problem, s)
