@@ -75,13 +75,10 @@ def test_extreme_scores_and_sharpness_give_finite_probabilities(scale, sharpness
 # --- the usual gap --------------------------------------------------------------------------------
 
 
-def test_usual_gap_is_the_median_of_best_less_second():
+def test_usual_gap_is_the_median_of_best_less_second_or_the_mean_if_that_is_zero():
     F = np.array([[3.0, 1.0, 0.0], [0.0, 0.5, 0.25], [1.0, -7.0, 0.0]])
     assert usual_gap(F) == 1.0
     assert usual_gap(np.array([[-1.0], [0.25], [3.0]])) == 2.0
-
-
-def test_usual_gap_is_the_mean_if_the_median_is_zero():
     assert usual_gap(np.array([[0.0], [0.0], [0.0], [2.0]])) == 1.0
     assert usual_gap(np.zeros((4, 3))) == 0.0
     assert np.isfinite(usual_gap(np.array([[1.7e308, -1.7e308], [-1.7e308, 1.7e308]])))
@@ -154,6 +151,8 @@ def test_rows_without_left_out_scores_are_ignored():
     assert fit_sharpness(PRIOR, free, own, some, codes) == few
     none = fit_sharpness(PRIOR, free, own, np.full_like(left, np.nan), codes)
     assert none == fit_sharpness(PRIOR, free, own)
+    # Without unlabelled points the labelled ones are used.
+    assert fit_sharpness(PRIOR, own[:0], own) == fit_sharpness(PRIOR, own, own)
 
 
 def test_equal_scores_give_equal_probabilities():
@@ -161,12 +160,6 @@ def test_equal_scores_give_equal_probabilities():
     found = fit_sharpness(PRIOR, nothing, nothing[:3], nothing[:3], np.array([0, 1, 2]))
     assert np.isfinite(found.value)
     np.testing.assert_allclose(class_probabilities(nothing, found.value), 0.25, rtol=1e-15)
-
-
-def test_labelled_points_are_used_if_none_is_unlabelled():
-    _, own, left, codes = drawn(3)
-    found = fit_sharpness(PRIOR, own[:0], own, left, codes)
-    assert found == fit_sharpness(PRIOR, own, own, left, codes)
 
 
 @pytest.mark.parametrize("prior", [GRAPH_PRIOR, LOW_DENSITY_PRIOR])

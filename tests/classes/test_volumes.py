@@ -44,15 +44,19 @@ def random_values(rng: Any, n: int, c: int, skew: float = 1.0) -> Any:
     n=st.integers(1, 400),
     c=st.integers(2, 12),
     skew=st.sampled_from([0.0, 1.0, 10.0]),
+    digits=st.sampled_from([0, 6]),
     concentration=st.sampled_from([0.1, 1.0, 100.0]),
 )
 def test_volumes_are_the_rounded_prior(
-    seed: int, n: int, c: int, skew: float, concentration: float
+    seed: int, n: int, c: int, skew: float, digits: int, concentration: float
 ) -> None:
     """Where the classes with the largest values have the volumes asked for, they are optimal."""
     rng = np.random.default_rng(seed)
     F, prior = random_values(rng, n, c, skew), rng.dirichlet(np.full(c, concentration))
+    F *= 10.0 ** rng.uniform(-digits, digits, c)
+    before = F.copy()
     found = prior_offsets(F, 7 * prior)
+    assert_array_equal(F, before)
     assert (np.floor(n * prior + 1e-9) <= found.targets).all()
     assert (found.targets <= np.ceil(n * prior - 1e-9)).all()
     assert_array_equal(volumes_at(F, found.offsets), found.targets)
@@ -92,14 +96,6 @@ def test_offsets_follow_shifts_scales_and_orders(seed: int, c: int) -> None:
     renamed = prior_offsets(F[:, classes], prior[classes])
     assert_allclose(renamed.offsets, offsets[classes], atol=1e-10)
     assert_allclose(prior_offsets(1e9 * F, prior).offsets, 1e9 * offsets, rtol=1e-8, atol=0.1)
-
-
-def test_many_points_on_columns_of_very_different_scales() -> None:
-    rng = np.random.default_rng(3)
-    F = rng.standard_normal((20_000, 5)) * 10.0 ** np.array([-6, -3, 0, 3, 6])
-    before = F.copy()
-    assert_array_equal(volumes_at(F, prior_offsets(F, np.ones(5)).offsets), np.full(5, 4000))
-    assert_array_equal(F, before)
 
 
 def test_offsets_are_in_the_middle_of_all_optimal_ones() -> None:

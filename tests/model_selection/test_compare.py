@@ -80,11 +80,6 @@ def clouds(n: int = 160, n_labels: int = 2, seed: int = 0) -> tuple[Any, Any, An
     return X, mask_labels(truth, n_labels, random_state=seed), truth
 
 
-def noise(n: int = 80, n_labels: int = 12) -> tuple[Any, Any]:
-    rng = np.random.default_rng(4)
-    return rng.standard_normal((n, 6)), mask_labels(np.arange(n) % 2, n_labels, random_state=4)
-
-
 class Pair(NamedTuple):
     """The SVM and the graph method on moons: their comparison, and the classifier that chose."""
 
@@ -529,7 +524,9 @@ def test_clusters_are_found_by_s3vc() -> None:
 
 
 def test_noise_is_reported_and_the_supervised_candidate_chosen() -> None:
-    found = compare(*noise(), candidates=[SVM, GRAPH], random_state=1)
+    X = np.random.default_rng(4).standard_normal((80, 6))
+    y = mask_labels(np.arange(80) % 2, 12, random_state=4)
+    found = compare(X, y, candidates=[SVM, GRAPH], random_state=1)
     assert found.verdict.startswith("Nothing here follows the classes")
     assert found.chosen.assumption == LABELS_ALONE
     assert found.error_interval[0] <= 0.5 <= found.error_interval[1]

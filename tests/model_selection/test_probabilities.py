@@ -20,10 +20,11 @@ from lapwing import (
     LapRLSRegressor,
     LapSVC,
 )
-from lapwing.classes.decoding import as_columns, of_each_class
+from lapwing.classes.decoding import of_each_class
 from lapwing.classes.probabilities import fit_sharpness
 from lapwing.exceptions import FewLabelsWarning
 from lapwing.model_selection import Candidate, calibrate, sure_rows
+from tests.helpers.answers import scores
 from tests.helpers.data import labeled_clusters
 from tests.helpers.low_density import ONE_DESCENT
 
@@ -38,10 +39,6 @@ IDS = ["S3VC", "balanced", "LapESVC"]
 def fitted() -> tuple[Any, Any, Any, Any]:
     X, y, truth = labeled_clusters(2, n_labels=3)
     return X, y, truth, S3VC(**ONE_DESCENT).fit(X, y)
-
-
-def scores(model: Any, X: Any) -> Any:
-    return as_columns(model.decision_function(X))
 
 
 def test_sharpness_is_that_of_fits_without_a_label_of_each_class() -> None:
@@ -158,9 +155,9 @@ def sure_model(n_labels: int = 30, n_classes: int = 2) -> tuple[Any, Any, Any]:
 def test_probability_is_the_mean_over_the_open_sharpness(n_classes: int) -> None:
     """By drawing the sharpness, where the code integrates."""
     model, X, _ = sure_model(3, n_classes)
-    scores = of_each_class(as_columns(model.decision_function(X)))
+    values = of_each_class(scores(model, X))
     draws = np.exp(model.probability_spread_ * np.random.default_rng(0).normal(size=20_000))
-    gaps = scores.max(axis=1, keepdims=True) - scores
+    gaps = values.max(axis=1, keepdims=True) - values
     best = [1 / np.exp(-model.probability_sharpness_ * t * gaps).sum(axis=1) for t in draws]
     n = model.probability_n_labels_ - n_classes
     expected = (1 - 0.5 / (n + 1)) * np.mean(best, axis=0)

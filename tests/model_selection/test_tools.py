@@ -63,16 +63,13 @@ every_form = pytest.mark.parametrize(("form", "marker"), FORMS.values(), ids=FOR
 Y = FORMS["-1"][0]()
 
 
-def stratified(marker: Any) -> LabeledStratifiedKFold:
-    return LabeledStratifiedKFold(3, unlabeled=marker)
-
-
 # ---- every tool with every marker --------------------------------------------------------------
 
 
 @every_form
 def test_searches_scores_and_predictions_read_every_marker(form: Any, marker: Any) -> None:
-    model, cv, y = LapRLSClassifier(unlabeled=marker), stratified(marker), form()
+    model, y = LapRLSClassifier(unlabeled=marker), form()
+    cv = LabeledStratifiedKFold(3, unlabeled=marker)
     truth = NAMES if isinstance(next(iter(y)), str) else CODES
     search = GridSearchCV(model, {"gamma_A": [1e-3, 1e-2]}, cv=cv, error_score="raise").fit(X, y)
     assert len(search.classes_) == 3

@@ -10,8 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.base import clone, is_classifier
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from lapwing import (
@@ -322,12 +320,6 @@ def test_no_supervised_trial_without_a_candidate_that_can_be_fitted() -> None:
 
 
 # --- estimators -----------------------------------------------------------------------------------
-
-
-def test_pipelines_are_tried_on_transformed_points() -> None:
-    X, y, _ = labeled_clusters(2, n_labels=4)
-    piped, scaled = make_pipeline(StandardScaler(), LapSVC()), StandardScaler().fit_transform(X)
-    np.testing.assert_allclose(start(piped, X, y).values, start(LapSVC(), scaled, y).values)
 
 
 @pytest.mark.parametrize("trial", [leave_one_out, reproducibility])

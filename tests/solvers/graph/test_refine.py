@@ -117,14 +117,6 @@ def test_smaller_cut_before_at_other_volumes_is_ignored() -> None:
     assert cuts(found).tolist() == [0.0, *cuts(plain)]
 
 
-def test_smallest_cut_is_kept() -> None:
-    # The volumes are those of the answer, and it is the least cut: walks can only spoil it.
-    problem, codes = blob_problem(gap=9.0)
-    found = refine(problem, np.eye(3)[codes])
-    assert len(cuts(found)) == 1
-    assert_array_equal(found.codes, codes)
-
-
 def test_more_labels_than_the_volume_of_a_class() -> None:
     problem = graph_problem(np.ones((8, 8)), {0: 0, 1: 0, 2: 0, 3: 1}, 2, (0.2, 0.8), exact=True)
     found = refine(problem, np.zeros((8, 2)))
