@@ -210,6 +210,15 @@ def test_odd_frames_are_encoded(tmp_path: Path) -> None:
     frame = pd.DataFrame({"z": zone.tz_localize("Europe/Berlin")})
     days = TableEncoder(scale="none").fit_transform(frame)[:3, 0]
     np.testing.assert_allclose(24 * (days - days[0]), [0, 1, -1], atol=1e-6)
+    # The same times in arrays of NumPy.
+    times = zone.tz_localize("Europe/Berlin").astype(object).to_numpy()
+    without = np.array(zone.tz_localize(None), dtype="datetime64[ns]")
+    without[-1] = np.datetime64("NaT")
+    for column in (times, without):
+        days = TableEncoder(scale="none").fit_transform(column[:, None])[:3, 0]
+        np.testing.assert_allclose(24 * (days - days[0]), [0, 1, -1], atol=1e-6)
+    objects = np.array([[1], [pd.NA], [3]] * 4, dtype=object)
+    assert TableEncoder().fit(objects).notes_["x0"] == "numbers; 4 missing"
     # Rows to come may miss what these do not.
     full = pd.DataFrame({"a": np.arange(20) % 7 / 3, "c": ["r", "b"] * 10})
     gap = TableEncoder().fit(full).transform(pd.DataFrame({"a": [None], "c": ["r"]}))

@@ -419,7 +419,8 @@ def text_of(value: object) -> str:
         return visible(value)
     if isinstance(value, float) and value.is_integer():
         return str(int(value))  # with all digits, unlike in `spell`: headers and classes are names
-    if isinstance(value, dt.datetime) and value.time() == dt.time():
+    # In UTC the midnight of a zone may be another day.
+    if isinstance(value, dt.datetime) and value.time() == dt.time() and value.tzinfo is None:
         value = value.date()
     return str(value).lower() if isinstance(value, bool) else str(value)
 

@@ -24,6 +24,7 @@ from lapwing._tables.cells import Cells, as_text, cells_of_texts, cells_of_value
 from lapwing._tables.columns import RawTable, TextColumn
 from lapwing._tables.roles import ColumnRoles, ReadOptions, Selection
 from lapwing._tables.source import Source
+from lapwing.classes.markers import is_missing
 
 _READABLE = (str, Number, np.generic, Decimal, dt.date, dt.time, dt.timedelta)
 
@@ -120,14 +121,18 @@ def _cells_of_array(column: NDArray[Any]) -> Cells:
     if column.dtype.kind in "iuf":
         narrow = column.dtype == np.float32
         return numeric_cells(column.astype(np.float32 if narrow else np.float64))
-    given = column.astype(object).tolist()
+    timed = column.dtype.kind in "mM"  # nanoseconds would become whole numbers
+    given = list(column) if timed else column.astype(object).tolist()
+    given = [None if is_missing(value) else value for value in given]
     other = next((v for v in given if v is not None and not isinstance(v, _READABLE)), None)
     if other is not None:
         return numeric_cells(np.full(len(given), np.nan), type(other).__name__, usable=False)
-    return cells_of_values([None if value != value else _plain(value) for value in given])
+    return cells_of_values(list(map(_plain, given)))
 
 
 def _plain(value: object) -> Any:
+    if isinstance(value, np.datetime64 | np.timedelta64):
+        value = value.astype(f"{value.dtype.kind}8[us]")
     if isinstance(value, np.generic):
         value = value.item()
     return float(value) if isinstance(value, (bool, Decimal)) else value
