@@ -38,7 +38,7 @@ _TIME = (
     r"(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2})(?:[.,](?P<part>\d{1,9}))?)?"
     r"(?:\s*(?P<half>[AaPp])\.?[Mm]\.?)?"
 )
-_ZONE = r"(?:\s*(?P<zone>Z|UTC|[+-]\d{2}:?\d{2}))?"
+_ZONE = r"(?:\s*(?P<zone>Z|UTC|[+-]\d{2}(?::?\d{2})?))?"  # PostgreSQL leaves out minutes of 0
 _LATER = rf"(?:(?:[T\s]\s*|,\s*){_TIME}{_ZONE}(?:\s*Uhr)?)?"
 _WEEKDAY = r"(?:[^\W\d]{2,10}\.?,?\s+)?"
 _YEAR, _NUMBER, _NAME = r"(?P<year>\d{4}|\d{2})", r"\d{1,2}", r"(?P<name>[^\W\d_]{3,9})\.?"
@@ -94,7 +94,8 @@ def _moment(parts: dict[str, Any]) -> datetime:
     moment = datetime.combine(day, time(hour, minute, second, micro))
     if parts.get("zone") is None:
         return moment
-    zone = datetime.strptime(parts["zone"].replace("UTC", "Z"), "%z").tzinfo
+    text = parts["zone"].replace("UTC", "Z")
+    zone = datetime.strptime(text + "00" * (len(text) == 3), "%z").tzinfo
     return moment.replace(tzinfo=zone).astimezone(UTC).replace(tzinfo=None)
 
 
