@@ -171,6 +171,15 @@ def test_files_record_which_rows_were_suggested() -> None:
     assert run(fit) == (0, "", "")
 
 
+def test_ids_in_a_column_without_a_name() -> None:
+    rows, truth = table(n_labels=2)
+    write("t.csv", [{"": row["name"]} | {name: row[name] for name in "aby"} for row in rows])
+    done(run("suggest t.csv --label y --id '' -k 3 --out n.csv"))
+    fill("n.csv", truth, "")
+    told = found(run("fit t.csv n.csv --label y --id '' --method laperls --json"))
+    assert told["labeled"] == 9
+
+
 def test_more_clusters_than_classes_are_covered_too() -> None:
     _, truth = table(100, 5)
     done(run("suggest t.csv --label y --drop name -k 5 --out n.csv"))

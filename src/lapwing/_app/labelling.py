@@ -386,7 +386,7 @@ def _write_labels(session: Session, path: Path) -> None:
     rows = np.flatnonzero(labels != "")
     assert table.keys is not None
     columns = {
-        table.id_name or table.keys.row: table.ids[rows].astype(str).astype(object),
+        table.key: table.ids[rows].astype(str).astype(object),
         table.keys.label: labels[rows],
         table.keys.chosen: session.chosen()[rows],
     }

@@ -271,7 +271,7 @@ class InfoRequest(LabeledRequest):
         return fit_command(
             self,
             label=label if self.label is None and self.labels_file is None else self.label,
-            id=self.id or row_id,
+            id=row_id if self.id is None else self.id,
             unlabeled=(*self.unlabeled, *markers),
             predictions=PREDICTIONS,
         )

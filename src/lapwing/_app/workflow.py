@@ -208,7 +208,7 @@ def _write_rows(table: Table, rows: NDArray[np.intp], path: Path, temporary: Pat
     A fit warns if most of its labelled rows were suggested.
     """
     assert table.keys is not None
-    content = {table.id_name or table.keys.row: table.ids[rows]}
+    content = {table.key: table.ids[rows]}
     if path.suffix.lower() == ".csv":
         texts = row_columns(table, rows.tolist(), exact=True)
         content |= {name: as_text(cells) for name, cells in texts.items()}

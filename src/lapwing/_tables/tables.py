@@ -168,6 +168,12 @@ class Table(FileFacts):
         return self.features.X
 
     @property
+    def key(self) -> str:
+        """Column of a file of answers that names the rows; it may have no name."""
+        assert self.keys is not None
+        return self.keys.row if self.id_name is None else self.id_name
+
+    @property
     def feature_names(self) -> tuple[str, ...]:
         """Names of the p features."""
         return self.features.names
