@@ -182,16 +182,6 @@ def test_every_example_has_a_claim() -> None:
 
 
 @pytest.mark.parametrize("path", EXAMPLES.values(), ids=lambda path: path.stem)
-def test_example_has_a_title_and_names_its_kind_of_data(path: Path) -> None:
+def test_example_names_its_kind_of_data(path: Path) -> None:
     text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
-    title, underline = text.splitlines()[:2]
-    assert underline == "=" * len(title)
     assert re.search(r"\breal\b|\bsynthetic\b", text), "say what the data are"
-
-
-def test_every_section_has_a_header() -> None:
-    for folder in {path.parent for path in EXAMPLES.values()}:
-        title, underline = (
-            (folder / "GALLERY_HEADER.rst").read_text(encoding="utf-8").split("\n")[:2]
-        )
-        assert len(title) == len(underline)

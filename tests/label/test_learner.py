@@ -11,26 +11,7 @@ import scipy.sparse as sp
 from lapwing import LapERLSClassifier
 from lapwing._label.history import NO_CODE
 from lapwing._label.learner import Learner
-from tests.label.pages import CLASSES, TRUTH, X
-
-NONE = np.empty(0, dtype=np.intp)
-
-
-@pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
-def test_graph_knows_the_clusters_without_a_label(form: Any) -> None:
-    point_graph, warnings = Learner(LapERLSClassifier(), form(X)).prepare()
-    assert warnings == ()
-    labeled, (u, v, w) = np.zeros(60, dtype=bool), map(TRUTH.index, CLASSES)
-    assert {TRUTH[row] for row in point_graph.cover(labeled, 3, NONE)} == set(CLASSES)
-    labeled[u] = True
-    assert point_graph.unreached(labeled) == (2, 40, min(v, w))
-    labeled[v] = True
-    assert point_graph.unreached(labeled) == (1, 20, w)
-    first = point_graph.cover(labeled, 1, NONE)
-    assert TRUTH[first[0]] == "w"
-    assert first[0] not in point_graph.cover(labeled, 57, first)
-    labeled[w] = True
-    assert point_graph.unreached(labeled) is None
+from tests.label.pages import X
 
 
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "sparse"])

@@ -419,17 +419,18 @@ def test_labels_are_kept_if_the_model_fails() -> None:
         assert "The model could not learn" not in " ".join(found.state()["warnings"])
 
 
-def test_warns_of_unreached_rows_and_constant_predictions() -> None:
-    with session(X) as found:
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+def test_warns_of_unreached_rows_and_constant_predictions(form: Any) -> None:
+    of_v, of_w = ([row for row in range(60) if TRUTH[row] == name] for name in "vw")
+    with session(form(np.vstack([X, X[of_w[:15]] + 6]))) as found:
         found.give([first("u")], "u")
-        learn(found, [first("v")], "v")
-        (said,) = found.state()["warnings"]
-        assert said == (
-            "Not connected to any labelled row: 20 rows in 1 group. Label a row of each group, "
-            f"for example '{first('w')}'."
-        )
-        found.give([first("w")], "u")
-        learn(found, [row for row in range(60) if TRUTH[row] == "v"], "v")
+        learn(found, of_v[:1], "v")
+        assert found.state()["warnings"] == [
+            "Not connected to any labelled row: 35 rows in 2 groups. Label a row of each group, "
+            f"for example '{of_w[0]}'."
+        ]
+        found.give([of_w[0], 60], "u")
+        learn(found, of_v, "v")
         assert found.state()["warnings"] == [
             "All unlabelled rows are predicted as 'u'. Label rows of other classes that are far "
             "from these on the map."

@@ -24,11 +24,11 @@ from matplotlib.image import AxesImage
 from matplotlib.text import Text
 from numpy.typing import NDArray
 from numpydoc.docscrape import ClassDoc
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import make_blobs
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC, SVR
 
 from lapwing import (
     S3VC,
@@ -51,6 +51,7 @@ from lapwing.plotting import (
     GraphDisplay,
     PathDisplay,
     PredictionIntervalDisplay,
+    scatter_predictions,
 )
 from tests.helpers.colors import contrast
 
@@ -61,13 +62,9 @@ Y = mask_labels(TRUTH, 2, random_state=0)
 GRID = {"gamma_As": [1e-4, 1e-2], "gamma_Is": [0.1, 1.0, 10.0]}
 
 
-def labels_of(model: Any) -> Any:
-    return model.fit(X, Y)
-
-
-MODEL = labels_of(LapSVC())
-PATH = labels_of(LapRLSClassifierCV(**GRID))
-SOLVED = labels_of(LapSVC(solver="pcg"))
+MODEL = LapSVC().fit(X, Y)
+PATH = LapRLSClassifierCV(**GRID).fit(X, Y)
+SOLVED = LapSVC(solver="pcg").fit(X, Y)
 PROBA = np.random.default_rng(0).random(200)
 SO = np.random.default_rng(1).random(200) < PROBA
 ENDS = np.column_stack([PROBA**2 - 0.1, PROBA**2 + 0.2])
@@ -164,28 +161,21 @@ def test_contrast_of_texts_on_light_and_dark_ground(name: str, ground: str) -> N
         assert contrast(to_rgb(text.get_color()), to_rgb(ground)) > 4.5, text.get_text()
 
 
-def test_subfigure_has_the_ground_of_its_figure() -> None:
-    part = Figure(facecolor="black").subfigures(1, 2)[0]
-    axes = part.add_subplot(facecolor="none")
-    display = example("GraphDisplay", axes)
-    for text in (display.ax_.xaxis.label, display.ax_.get_legend().get_texts()[0]):
-        assert contrast(to_rgb(text.get_color()), (0, 0, 0)) > 4.5
-
-
-def test_texts_without_a_ground_are_for_white_paper() -> None:
-    axes = Figure(facecolor="none").add_subplot(facecolor="none")
-    label = example("GraphDisplay", axes).ax_.xaxis.label
-    assert contrast(to_rgb(label.get_color()), (1, 1, 1)) > 4.5
+@pytest.mark.parametrize(("paper", "ground"), [("black", (0, 0, 0)), ("none", (1, 1, 1))])
+def test_ground_of_a_part_is_that_of_its_figure_or_white_paper(paper: str, ground: Any) -> None:
+    part = Figure(facecolor=paper).subfigures(1, 2)[0]
+    axes = example("GraphDisplay", part.add_subplot(facecolor="none")).ax_
+    for text in (axes.xaxis.label, axes.get_legend().get_texts()[0]):
+        assert contrast(to_rgb(text.get_color()), ground) > 4.5
 
 
 @pytest.mark.parametrize("name", [*NAMES, "scatter_predictions"])
 def test_a_missing_matplotlib_names_the_extra(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in [m for m in sys.modules if m.partition(".")[0] == "matplotlib"]:
         monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(
-        ImportError, match=r"lapwing\.plotting needs 'matplotlib'.*lapwing-learn\[plot\]"
-    ):
-        example(name) if name in NAMES else plotting.scatter_predictions(X, TRUTH)
+    named = r"lapwing\.plotting needs 'matplotlib'.*lapwing-learn\[plot\]"
+    with pytest.raises(ImportError, match=named):
+        example(name) if name in NAMES else scatter_predictions(X, TRUTH)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -342,8 +332,8 @@ def test_graphs_as_values_of_an_axis() -> None:
 
 
 def test_axes_are_the_parameters_with_several_values() -> None:
-    one = labels_of(LapRLSClassifierCV(gamma_As=[0.01], gamma_Is=[0.1, 1.0], gammas=[0.5, 1.0]))
-    assert draw_path(one).parameters == ("gamma_I", "gamma")
+    one = LapRLSClassifierCV(gamma_As=[0.01], gamma_Is=[0.1, 1.0], gammas=[0.5, 1.0])
+    assert draw_path(one.fit(X, Y)).parameters == ("gamma_I", "gamma")
     y = np.where(Y < 0, np.nan, X[:, 0])
     fixed = {"gammas": [0.5], "graphs": [MODEL.affinity_]}
     alone = LapRLSRegressorCV(gamma_As=[0.01], gamma_Is=[0.1], **fixed).fit(X, y)
@@ -510,14 +500,6 @@ def test_intervals_of_a_model_over_a_column() -> None:
 # --- errors --------------------------------------------------------------------------------------
 
 
-class Silent(ClassifierMixin, BaseEstimator):
-    """A fitted classifier without probabilities, whatever lapwing's own have."""
-
-    def fit(self, X: Any, y: Any = None) -> Silent:
-        self.classes_ = np.array([0, 1])
-        return self
-
-
 def without_left_out_labels() -> Any:
     y = Y.copy()
     y[np.flatnonzero(Y == 0)[1:]] = -1
@@ -531,10 +513,24 @@ def without_left_out_labels() -> Any:
         (lambda: draw_map(MODEL, X, np.where(Y == 2, 7, Y)),
          "y contains the label 7, which is not one of the classes 0, 1, 2. If it marks rows "
          "without a label, pass unlabeled=7."),
+        (lambda: draw_map(MODEL, X[:, :1]), "draws two features, but X has 1"),
+        (lambda: draw_map(MODEL, X, [0]), "inconsistent numbers of samples: [30, 1]"),
+        (lambda: draw_map(MODEL, X, resolution=1), "resolution must be 2 or more, got 1."),
+        (lambda: draw_map(SVC(), X), "not fitted"),
+        (lambda: draw_map(SVR(), X), "needs a classifier, got SVR"),
+        (lambda: scatter_predictions(np.ones((30, 3)), TRUTH), "two columns, got 3"),
+        (lambda: scatter_predictions(X, TRUTH[1:]), "numbers of samples: [30, 29, 30, 30]"),
+        *((lambda confidence=confidence: scatter_predictions(X, TRUTH, confidence=confidence),
+           "confidence must not be negative or NaN; give")
+          for confidence in (np.full(30, -1.0), np.full(30, np.nan))),
+        (lambda: scatter_predictions(X, TRUTH, labeled=[True]),
+         "numbers of samples: [30, 30, 1, 30]"),
+        (lambda: scatter_predictions(X, TRUTH, truth=TRUTH[:3]),
+         "truth must have one entry for each of the 30 points"),
         (lambda: draw_graph(LapSVC(), X), "not fitted yet"),
-        (lambda: draw_graph(labels_of(LapSVC(gamma_I=0)), X),
+        (lambda: draw_graph(LapSVC(gamma_I=0).fit(X, Y), X),
          "This LapSVC has no graph of neighbours. Fit with gamma_I > 0."),
-        (lambda: draw_graph(labels_of(S3VC()), X),
+        (lambda: draw_graph(S3VC().fit(X, Y), X),
          "This S3VC has no graph of neighbours. Fit with gamma_I > 0."),
         (lambda: draw_graph(LogisticRegression().fit(X, TRUTH), X),
          "This LogisticRegression has no graph of neighbours. LapSVC, "),
@@ -556,14 +552,14 @@ def without_left_out_labels() -> Any:
          "No setting has an error, because a class has a single label"),
         (lambda: draw_convergence(MODEL),
          "LapSVC was solved by 'dual', which records no iterations. Fit with solver='pcg'."),
-        (lambda: draw_convergence(labels_of(AnchorGraphClassifier())),
+        (lambda: draw_convergence(AnchorGraphClassifier().fit(X, Y)),
          "AnchorGraphClassifier records no iterations. LapSVC, "),
         (lambda: draw_convergence(SOLVED, quantity="loss"),
          "quantity='loss' is not one of objective, gradient, preconditioned, mixed."),
-        (lambda: CalibrationDisplay.from_estimator(Silent().fit(X), X, TRUTH),
-         "Silent has no predict_proba. Give labels and probabilities to CalibrationDisplay."),
-        (lambda: PredictionIntervalDisplay.from_estimator(Silent().fit(X), X),
-         "Silent has no predict_interval. Give predictions and their intervals to "
+        (lambda: CalibrationDisplay.from_estimator(SVR().fit(X, TRUTH), X, TRUTH),
+         "SVR has no predict_proba. Give labels and probabilities to CalibrationDisplay."),
+        (lambda: PredictionIntervalDisplay.from_estimator(SVR().fit(X, TRUTH), X),
+         "SVR has no predict_interval. Give predictions and their intervals to "
          "PredictionIntervalDisplay.from_predictions."),
         (lambda: draw_intervals(y_pred=[1, 2], y_interval=[1, 2]),
          "y_pred has shape (2,) and y_interval (2,): give n values"),

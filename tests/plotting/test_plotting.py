@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,12 +11,12 @@ from matplotlib.colors import to_rgb, to_rgba
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.svm import SVC, SVR
 
 from lapwing.plotting import PALETTE, DecisionMapDisplay, decision_map, scatter_predictions
 
 Points = NDArray[np.float64]
 draw_map = DecisionMapDisplay.from_estimator
+X = np.random.default_rng(0).uniform(-1, 1, size=(40, 2))
 
 
 class Linear(ClassifierMixin, BaseEstimator):
@@ -37,11 +35,6 @@ class Linear(ClassifierMixin, BaseEstimator):
 
     def __sklearn_is_fitted__(self) -> bool:
         return True
-
-
-@pytest.fixture(name="X")
-def points() -> Points:
-    return np.random.default_rng(0).uniform(-1, 1, size=(40, 2))
 
 
 def drawn(axes: Axes) -> list[Points]:
@@ -65,7 +58,7 @@ COLUMNS = {"two classes": [(1.0, -2.0)], "three": [(1.0, 0.0), (-0.5, 0.8), (-0.
 
 @pytest.mark.parametrize("paper", ["white", "black"])
 @pytest.mark.parametrize("name", COLUMNS)
-def test_background_of_the_class_fades_at_boundaries(X: Points, name: str, paper: str) -> None:
+def test_background_of_the_class_fades_at_boundaries(name: str, paper: str) -> None:
     model = Linear(*COLUMNS[name])
     axes = Figure(facecolor=paper).add_subplot(facecolor=paper)
     display = draw_map(model, X, resolution=101, ax=axes)
@@ -93,7 +86,7 @@ def test_background_of_the_class_fades_at_boundaries(X: Points, name: str, paper
 
 
 @pytest.mark.parametrize(("labels", "marker"), [([0, 1], -1), (["a", "b"], None), ([0, 1], 9)])
-def test_labelled_and_unlabelled_points(X: Points, labels: list[Any], marker: Any) -> None:
+def test_labelled_and_unlabelled_points(labels: list[Any], marker: Any) -> None:
     known = {} if marker != 9 else {"unlabeled": 9}  # the others are known by themselves
     y = np.array([labels[0], labels[0], labels[1], *[marker] * (len(X) - 3)], dtype=object)
     display = draw_map(Linear((1.0, 0.0), classes=labels), X, y, **known)
@@ -103,7 +96,7 @@ def test_labelled_and_unlabelled_points(X: Points, labels: list[Any], marker: An
     assert legend_of(display.ax_) == ["unlabelled", *(f"labelled {label}" for label in labels)]
 
 
-def test_no_boundary_where_one_class_wins_everywhere(X: Points) -> None:
+def test_no_boundary_where_one_class_wins_everywhere() -> None:
     axes = decision_map(Linear((1.0, 1.0)), X + 5, title="one")
     assert axes.get_title(loc="left") == "one"
     np.testing.assert_array_equal(drawn(axes), [X + 5])
@@ -111,7 +104,7 @@ def test_no_boundary_where_one_class_wins_everywhere(X: Points) -> None:
         assert boundaries(draw_map(Linear(columns), points)) == []
 
 
-def test_signs_of_predictions(X: Points) -> None:
+def test_signs_of_predictions() -> None:
     predicted = np.repeat(["u", "v"], 20)
     labeled = np.zeros(40, dtype=bool)
     labeled[[0, 39]] = True
@@ -131,7 +124,7 @@ def test_signs_of_predictions(X: Points) -> None:
     assert legend_of(axes) == ["predicted class, by colour", "fainter: less certain", "wrong"]
 
 
-def test_less_certain_points_are_fainter_and_smaller(X: Points) -> None:
+def test_less_certain_points_are_fainter_and_smaller() -> None:
     axes = scatter_predictions(X, np.zeros(40), confidence=np.arange(40.0))
     dots = axes.collections[0]
     alpha = np.asarray(dots.get_facecolor())[:, 3]  # type: ignore[attr-defined]
@@ -142,21 +135,21 @@ def test_less_certain_points_are_fainter_and_smaller(X: Points) -> None:
     assert alpha[0] > 0.1, "even an undecided point must be seen"
 
 
-def test_equal_confidence_is_full_confidence(X: Points) -> None:
+def test_equal_confidence_is_full_confidence() -> None:
     for confidence in (None, np.zeros(40), np.ones(40)):
         axes = scatter_predictions(X, np.zeros(40), confidence=confidence)
         (alpha,) = np.unique(np.asarray(axes.collections[0].get_facecolor())[:, 3])  # type: ignore[attr-defined]
         assert alpha == pytest.approx(0.9)
 
 
-def test_the_order_of_classes_gives_the_colours(X: Points) -> None:
+def test_the_order_of_classes_gives_the_colours() -> None:
     axes = scatter_predictions(X, np.repeat([0, 1], 20), classes=[1, 0])
     color = np.asarray(axes.collections[0].get_facecolor())[0]  # type: ignore[attr-defined]
     np.testing.assert_allclose(color[:3], to_rgba(PALETTE[0])[:3])
     np.testing.assert_array_equal(drawn(axes)[0], X[20:])
 
 
-def test_class_names_avoid_stars(X: Points) -> None:
+def test_class_names_avoid_stars() -> None:
     middle = np.median(X, axis=0)
     points = np.vstack([X, middle])
     labeled = np.arange(41) == 40
@@ -165,34 +158,3 @@ def test_class_names_avoid_stars(X: Points) -> None:
     assert np.linalg.norm(name - middle) > 0.05
     # Where every point is a star the name must still be somewhere.
     scatter_predictions(X, np.zeros(40), labeled=np.ones(40, dtype=bool))
-
-
-POINTS = np.random.default_rng(0).uniform(-1, 1, size=(40, 2))
-PLANE, ZEROS = Linear((1.0, 0.0)), np.zeros(40)
-
-
-@pytest.mark.parametrize(
-    ("draw", "arguments", "options", "message"),
-    [
-        (decision_map, (PLANE, POINTS[:, :1]), {}, "draws two features, but X has 1"),
-        (decision_map, (PLANE, POINTS, [0]), {}, "inconsistent numbers of samples: [40, 1]"),
-        (decision_map, (PLANE, POINTS), {"resolution": 1}, "resolution must be 2 or more, got 1."),
-        (decision_map, (SVC(), POINTS), {}, "not fitted"),
-        (decision_map, (SVR(), POINTS), {}, "needs a classifier, got SVR"),
-        (scatter_predictions, (np.ones((40, 3)), ZEROS), {}, "two columns, got 3"),
-        (scatter_predictions, (POINTS, ZEROS[1:]), {}, "numbers of samples: [40, 39, 40, 40]"),
-        (scatter_predictions, (POINTS, ZEROS), {"confidence": ZEROS - 1},
-         "confidence must not be negative or NaN; give"),
-        (scatter_predictions, (POINTS, ZEROS), {"confidence": ZEROS * np.nan},
-         "confidence must not be negative or NaN"),
-        (scatter_predictions, (POINTS, ZEROS), {"labeled": [True]},
-         "numbers of samples: [40, 40, 1, 40]"),
-        (scatter_predictions, (POINTS, ZEROS), {"truth": ZEROS[:3]},
-         "truth must have one entry for each of the 40 points"),
-    ],
-)  # fmt: skip
-def test_rejects_wrong_input(
-    draw: Callable[..., Any], arguments: tuple[Any, ...], options: dict[str, Any], message: str
-) -> None:
-    with pytest.raises(ValueError, match=re.escape(message)):
-        draw(*arguments, **options)
