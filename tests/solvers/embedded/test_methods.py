@@ -12,13 +12,9 @@ from lapwing.kernels import make_kernel
 from lapwing.losses.labeled import EpsilonInsensitive, Loss, Squared
 from lapwing.objectives.embedded import EmbeddedObjective, Units
 from lapwing.solvers.base import Settings, Status
-from lapwing.solvers.embedded.methods import (
-    EMBEDDED_METHODS,
-)
-from lapwing.solvers.embedded.systems import (
-    EmbeddedResult,
-    in_units,
-)
+from lapwing.solvers.embedded import tube
+from lapwing.solvers.embedded.methods import EMBEDDED_METHODS
+from lapwing.solvers.embedded.systems import EmbeddedResult, in_units
 from lapwing.spaces.full import FullKernelSpace
 from lapwing.spaces.linear import LinearSpace
 from lapwing.spaces.mapped import full_map, landmark_map
@@ -120,18 +116,6 @@ def test_all_methods_find_the_minimum(
     np.testing.assert_allclose(f, expected, atol=tolerance)
 
 
-@pytest.mark.parametrize("loss", LOSSES)
-def test_multipliers_are_returned_where_the_method_has_them(loss: str) -> None:
-    problem = objective(SPACES["full"](), few=True, loss=loss)
-    result = run(problem, "matrix")
-    if loss == "squared":
-        assert result.state.alpha is None
-    else:
-        assert result.state.alpha is not None
-        np.testing.assert_array_equal(result.state.alpha, result.state.coef)
-        assert np.abs(result.state.alpha).max() <= C
-
-
 @pytest.mark.parametrize("scale", [0.25, 8.0])
 @pytest.mark.parametrize("loss", LOSSES)
 def test_problems_in_other_units_have_the_same_minimum(loss: str, scale: float) -> None:
@@ -155,7 +139,9 @@ def test_problems_in_other_units_have_the_same_minimum(loss: str, scale: float) 
         ("epsilon_insensitive", "features", True),
     ],
 )
-def test_iterations_are_limited_and_reported(loss: str, held: str, few: bool) -> None:
+def test_iterations_are_limited_and_reported(
+    loss: str, held: str, few: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     problem = replace(objective(SPACES["linear"](), few=few, loss=loss), targets=TARGETS[:, :1])
     ticks: list[int] = []
 
@@ -166,7 +152,10 @@ def test_iterations_are_limited_and_reported(loss: str, held: str, few: bool) ->
     stopped = run(problem, held, on_iteration=tick)
     assert stopped.status == Status.CALLBACK
     assert (stopped.n_iter, len(ticks)) == (3, 3)
-    assert run(problem, held, max_iter=2).n_iter == 2
+    monkeypatch.setattr(tube, "_REVISIONS", 0)  # which may well find the optimum
+    limited = run(problem, held, max_iter=2)
+    assert (limited.n_iter, limited.status) == (2, Status.MAX_ITER)
+    assert limited.optimality.max() > 1e-6
 
 
 @pytest.mark.parametrize("loss", LOSSES)
