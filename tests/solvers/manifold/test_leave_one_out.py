@@ -18,14 +18,9 @@ from lapwing.spaces.full import FullKernelSpace
 from tests.helpers.outside import Logistic, RoundedHinge
 from tests.helpers.problems import GRAPHS, make_case
 
-LOSSES = [
-    Squared(),
-    SquaredHinge(),
-    Hinge(),
-    EpsilonInsensitive(0.3),
-    RoundedHinge(0.5),
-    Logistic(),
-]
+SMOOTH = (SquaredHinge(), RoundedHinge(0.5), Logistic())
+LOSSES = (Squared(), Hinge(), EpsilonInsensitive(0.3), *SMOOTH)
+FOR_BOTH = pytest.mark.parametrize("fit_intercept", [False, True], ids=["no bias", "bias"])
 
 
 class TwoParabolas(Loss):
@@ -64,12 +59,8 @@ def by_refits(objective):
     rows = []
     for i in range(len(objective.index)):
         kept = np.arange(len(objective.index)) != i
-        rest = replace(
-            objective,
-            index=objective.index[kept],
-            targets=objective.targets[kept],
-            weights=objective.weights[kept],
-        )
+        parts = {name: getattr(objective, name)[kept] for name in ("index", "targets", "weights")}
+        rest = replace(objective, **parts)
         rows.append(dual(rest, ManifoldSettings(tol=1e-10)).state.values[objective.index[i]])
     return np.array(rows)
 
@@ -83,7 +74,7 @@ def by_refits(objective):
     ],
     ids=lambda value: getattr(value, "name", value),
 )
-@pytest.mark.parametrize("fit_intercept", [False, True], ids=["no bias", "bias"])
+@FOR_BOTH
 def test_values_are_those_of_fits_without_the_observation(loss, graph, fit_intercept):
     sizes = {"n": 20, "n_labels": 9, "c": 2}
     objective = make_case(graph=graph, loss=loss, fit_intercept=fit_intercept, **sizes).objective()
@@ -95,7 +86,7 @@ def test_values_are_those_of_fits_without_the_observation(loss, graph, fit_inter
 
 
 @pytest.mark.parametrize("loss", [Squared(), SquaredHinge()], ids=lambda loss: loss.name)
-@pytest.mark.parametrize("fit_intercept", [False, True], ids=["no bias", "bias"])
+@FOR_BOTH
 def test_pieces_are_followed_without_a_fit(monkeypatch, loss, fit_intercept):
     case = make_case(loss=loss, c=3, n=60, n_labels=40, gamma_A=0.01, fit_intercept=fit_intercept)
     objective = case.objective()
@@ -124,7 +115,7 @@ def test_unsettled_observations_are_fitted_again(monkeypatch, limit):
     assert 0 < len(again) < len(objective.index)
 
 
-@pytest.mark.parametrize("fit_intercept", [False, True], ids=["no bias", "bias"])
+@FOR_BOTH
 def test_a_loss_of_several_parabolas(fit_intercept):
     """Scores that go from one parabola to another one are found by a fit."""
     case = make_case(loss=TwoParabolas(), c=2, fit_intercept=fit_intercept)
@@ -162,11 +153,11 @@ def test_repeated_points_keep_their_other_observations():
     ("loss", "graph"),
     [
         *((Squared(), graph) for graph in GRAPHS),
-        *((loss, "normalized") for loss in (SquaredHinge(), RoundedHinge(0.5), Logistic())),
+        *((loss, "normalized") for loss in SMOOTH),
     ],
     ids=lambda value: getattr(value, "name", value),
 )
-@pytest.mark.parametrize("fit_intercept", [False, True], ids=["no bias", "bias"])
+@FOR_BOTH
 def test_one_step_is_exact_for_the_squared_loss_and_close_for_others(loss, graph, fit_intercept):
     objective = make_case(loss=loss, graph=graph, fit_intercept=fit_intercept, c=2).objective()
     reduced, kernel, state = solved(objective)

@@ -48,10 +48,6 @@ SOLVERS = {
 BY_NAME = {"ids": lambda loss: loss.name}
 
 
-def grid(**axes):
-    return pytest.mark.parametrize(tuple(axes), [tuple(a.values()) for a in sweep(**axes)])
-
-
 def has_bias(space, graph, spaces=tuple(SPACES)):
     """Return whether to fit a bias: every second combination of space and graph."""
     return (spaces.index(space) + [*GRAPHS].index(graph)) % 2 == 0
@@ -108,10 +104,12 @@ class Renamed(Hinge):
     [*KINKED_LOSSES, Renamed(), SteepHinge(), Pinball(0.2), Pinball(0.5)],
     ids=repr,
 )
-@grid(space=("full", "linear wide"), graph=GRAPHS, fit_intercept=(False, True))
+@pytest.mark.parametrize("fit_intercept", [False, True])
+@pytest.mark.parametrize("graph", GRAPHS)
+@pytest.mark.parametrize("space", ["full", "linear wide"])
 def test_losses_with_kinks_by_their_optimality_conditions(space, graph, fit_intercept, loss):
-    axes = {"space": space, "graph": graph, "fit_intercept": fit_intercept, "loss": loss}
-    case = make_case(**axes, n_labels=25, c=3, gamma_A=0.1, noise=1)
+    options = {"n_labels": 25, "c": 3, "gamma_A": 0.1, "noise": 1}
+    case = make_case(space=space, graph=graph, fit_intercept=fit_intercept, loss=loss, **options)
     result = dual(case.objective())
     assert result.status == Status.CONVERGED
     assert relative_subgradient(case, result.state) < 1e-6
@@ -125,12 +123,8 @@ def test_losses_with_kinks_by_their_optimality_conditions(space, graph, fit_inte
 def test_columns_of_the_deformed_kernel_serve_other_labels_losses_and_weights(loss):
     case = make_case(fit_intercept=True)
     columns = DeformedKernel.of(case.objective()).at(case.index)
-    other = replace(
-        case.objective(),
-        loss=loss,
-        targets=-case.y[:, :1],
-        weights=np.linspace(0.5, 2, len(case.y)),
-    )
+    weights = np.linspace(0.5, 2, len(case.y))
+    other = replace(case.objective(), loss=loss, targets=-case.y[:, :1], weights=weights)
     again, fresh = dual(other, ManifoldSettings(columns=columns)), dual(other)
     np.testing.assert_allclose(again.state.values, fresh.state.values, atol=1e-9)
 
@@ -144,19 +138,6 @@ def test_the_squared_loss_takes_one_step_and_reports_it(fit_intercept):
     assert found.n_iter == 1
     np.testing.assert_allclose(reports.pop().values, found.state.values)
     assert not reports
-
-
-def test_squared_loss_on_a_kernel_of_low_rank_is_precise():
-    """Coefficients of an expansion would cancel there (errata L14)."""
-    F = np.random.default_rng(0).standard_normal((12, 2))
-    y = np.random.default_rng(1).standard_normal((6, 3))
-    index = np.array([0, 3, 3, 5, 8, 11])
-    steep = Objective(
-        FullKernelSpace(F @ F.T / 2), Squared(), index, y, np.ones(6), 1e-13, fit_intercept=True
-    )
-    found = solve_reduced(steep, ManifoldSettings(max_iter=100, tol=1e-8))
-    assert found.optimality.max() < 1e-6
-    np.testing.assert_allclose(found.state.values, newton(steep).state.values, atol=1e-6)
 
 
 def test_newton_in_coordinates_is_not_preferred_if_it_is_worse(monkeypatch):
