@@ -158,18 +158,6 @@ def test_roots_without_an_upper_end_and_at_the_ends() -> None:
     assert increasing_root(line, np.array([0.0]), np.array([7.0]))[0] == 7.0
 
 
-def test_functions_of_few_pieces_take_few_steps() -> None:
-    calls = []
-
-    def function(x: Any) -> Any:
-        calls.append(1)
-        return np.maximum(x - 1, 0) * 100 + x - 3, np.where(x > 1, 101.0, 1.0)
-
-    root = increasing_root(function, np.zeros(1), np.full(1, np.inf))
-    np.testing.assert_allclose(root, 103 / 101, rtol=1e-15)
-    assert len(calls) <= 6
-
-
 def test_bisects_where_newton_steps_cycle() -> None:
     """Nearly: the root of sign(x) |x|^0.51 throws a step to the other side, 4 % nearer."""
 
