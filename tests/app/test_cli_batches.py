@@ -83,6 +83,14 @@ def test_predictions_in_batches_equal_those_of_the_whole_table(
     assert [path.name for path in folder.iterdir() if path.name.startswith(".")] == []
 
 
+def test_rows_without_the_ids_of_the_fit_are_numbered(sizes: list[int]) -> None:
+    pl.read_parquet("fit.parquet").with_row_index("key").write_parquet("fit.parquet")
+    done(run("fit fit.parquet --label y --id key --method laperls --model m"))
+    run(f"{PREDICT} --predictions out.csv")
+    assert sizes == [50, 50, 30, 7]
+    assert pl.read_csv("out.csv")["id"].to_list() == list(range(1, 138))
+
+
 def test_an_error_in_a_late_batch_leaves_no_file(sizes: list[int]) -> None:
     pl.read_parquet("new1.parquet").drop("b").write_parquet("new1.parquet")
     code, _, err = run(f"{PREDICT} --predictions out.csv")

@@ -107,8 +107,8 @@ def predict(model: Model, request: PredictRequest) -> Predicted:
             rows = predict_rows(estimator, points, table, regression=method.regression)
             # Sure by the threshold of the fit.
             rows = with_probabilities(estimator, rows, (trust or {}).get("threshold"))
-            if n_rows and table.id_name is None and fitted.usual_id is None:
-                rows = replace(rows, ids=rows.ids + n_rows)  # row numbers, of all files
+            if table.ids.dtype.kind == "i":  # row numbers, of all files
+                rows = replace(rows, ids=rows.ids + n_rows)
             rows = beside_columns(rows, table, request.predictions)
             if write is None:
                 whole = rows
