@@ -88,7 +88,9 @@ def test_fits_in_blocks_equal_fits_of_the_table(
 
 
 @pytest.mark.usefixtures("large")
-@pytest.mark.parametrize("extra", ["--method lapsvc", "--report r.html", "--keep x1", "missing"])
+@pytest.mark.parametrize(
+    "extra", ["--method lapsvc", "--report r.html", "--keep x1", "--text x1", "missing"]
+)
 def test_options_that_need_the_whole_table_read_it(parts: list[pl.DataFrame], extra: str) -> None:
     if extra == "missing":  # such numbers are filled in
         hole = pl.when(pl.int_range(pl.len()) == 3).then(None).otherwise(pl.col("x1")).alias("x1")
@@ -97,6 +99,16 @@ def test_options_that_need_the_whole_table_read_it(parts: list[pl.DataFrame], ex
     method = "" if "--method" in extra else METHODS["eigenfunctions"]
     said = done(run(f"{FIT} --drop name {method} {extra} --predictions out.csv"))
     assert STAYED not in said
+
+
+@pytest.mark.usefixtures("large")
+def test_columns_in_a_list_are_dropped() -> None:
+    data = (Path("a.parquet"), Path("b.parquet"))
+    request = FitRequest(data=data, label="y", drop=("name,x1", "x3"), method="eigenfunctions")
+    table = reading.read(request)
+    assert (table.feature_names, table.dropped) == (("x0", "x2"), ("name", "x1", "x3"))
+    refused(run(f"{QUICK} --drop x9"), "no column 'x9' (--drop)")
+    refused(run(f"{QUICK} --features x1,x2 --drop x2"), "'x2' cannot be --features and --drop")
 
 
 @pytest.mark.usefixtures("large")

@@ -13,13 +13,13 @@ from pathlib import Path
 from lapwing._app.options import LabeledRequest
 from lapwing._app.requests import FitRequest, advice_of
 from lapwing._app.settings import make_estimator
-from lapwing._host.modules import require
 from lapwing._host.terminal import current_line
 from lapwing._rows.base import is_rows, moments_of
-from lapwing._rows.parquet import ParquetRows
+from lapwing._rows.parquet import ParquetRows, schema_of
 from lapwing._tables.embedding import Embedder, Encoder, find_encoder, store_beside
 from lapwing._tables.encoders import NUMERIC, Features
 from lapwing._tables.preprocessing import Preprocessed, check_weights, preprocess, preprocess_rows
+from lapwing._tables.roles import split_names
 from lapwing._tables.tables import Table, read_table
 from lapwing.estimators import LapERLSClassifier, LapERLSRegressor
 
@@ -46,6 +46,7 @@ def block_source(request: FitRequest) -> ParquetRows | None:
         or request.truth
         or request.layout
         or request.keep
+        or request.text
         or request.encoder
         or request.read_options.whole
     )
@@ -65,18 +66,19 @@ def block_source(request: FitRequest) -> ParquetRows | None:
 
 def _open_features(request: FitRequest) -> ParquetRows | None:
     """Open the feature columns; None if one is missing or not numeric in some file."""
-    pl = require("polars", extra="cli", purpose=f"reading {request.source}")
     try:
-        schemas = [pl.scan_parquet(path, glob=False).collect_schema() for path in request.data]
+        schemas = [schema_of(path) for path in request.data]
         schema = schemas[0]
         if not request.features and any(set(other) != set(schema) for other in schemas):
             return None
-        others = {request.label, request.id, *request.drop}
-        names = list(request.features) or [name for name in schema if name not in others]
-        if not names or any(name not in schema or not schema[name].is_numeric() for name in names):
+        dropped = split_names(request.drop, schema)
+        others = {request.label, request.id, *dropped}
+        names = split_names(request.features, schema) or [n for n in schema if n not in others]
+        numeric = all(name in schema and schema[name].is_numeric() for name in names)
+        if not (names and numeric and set(dropped) <= set(schema) and others.isdisjoint(names)):
             return None
         return ParquetRows(request.data, names, named=False)  # as with tables in memory
-    except (ValueError, OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException):
+    except (ValueError, OSError):
         return None  # reading the table raises the error
 
 
@@ -95,7 +97,7 @@ def read_labels_of(request: FitRequest, rows: ParquetRows) -> Table:
     return replace(
         table,
         features=Features(rows, tuple(rows.columns), (NUMERIC,) * len(rows.columns)),
-        dropped=request.drop,
+        dropped=tuple(split_names(request.drop, schema_of(request.data[0]))),
     )
 
 

@@ -42,7 +42,7 @@ class ParquetRows(StoredRows):
         pl = require("polars", extra="disk", purpose=f"reading {name}")
         self.files = FileStates.of(name, paths)
         self.paths = list(paths)
-        schemas = [_schema(path) for path in self.paths]
+        schemas = [schema_of(path) for path in self.paths]
         if isinstance(columns, str):
             raise ValueError(f"columns={columns!r} must be a list of names: [{columns!r}].")
         self.columns = list(schemas[0] if columns is None else columns)
@@ -137,6 +137,13 @@ def reading_parquet(name: object, extra: str = "disk") -> Iterator[ModuleType]:
         ) from None
 
 
-def _schema(path: Path) -> Any:
+def schema_of(path: Path) -> Any:
+    """Return the types of the columns of a Parquet file by name.
+
+    Raises
+    ------
+    ValueError
+        If it is none.
+    """
     with reading_parquet(path) as pl:
         return pl.scan_parquet(path, glob=False).collect_schema()
