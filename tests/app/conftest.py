@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import chdir
 from copy import deepcopy
 from pathlib import Path
@@ -41,19 +41,17 @@ def _remembered_comparisons() -> Iterator[None]:
     in `tests/model_selection`.
     """
     known: dict[str, Any] = {}
+    compare = choosing.compared
 
-    def once(compare: Callable[..., Any]) -> Callable[..., Any]:
-        def remembered(X: Any, y: Any, weights: Any, asked: Any, progress: Any) -> Any:
-            settings = asked._replace(efforts=dict(asked.efforts))  # a proxy has no hash
-            key = joblib.hash((compare.__name__, X, y, weights, settings))
-            if key not in known:
-                known[key] = compare(X, y, weights, asked, progress)
-            return deepcopy(known[key])  # the fit of its best method is one of this estimator
-
-        return remembered
+    def remembered(X: Any, y: Any, weights: Any, asked: Any, progress: Any) -> Any:
+        settings = asked._replace(efforts=dict(asked.efforts))  # a proxy has no hash
+        key = joblib.hash((X, y, weights, settings))
+        if key not in known:
+            known[key] = compare(X, y, weights, asked, progress)
+        return deepcopy(known[key])  # the fit of its best method is one of this estimator
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(choosing, "compared", once(choosing.compared))
+        patch.setattr(choosing, "compared", remembered)
         yield
 
 

@@ -20,14 +20,7 @@ from tests.helpers.commandline import done, found, refused, run
 
 N = 90
 FIT = "fit a.parquet b.parquet --label y"
-METHODS = {
-    "laperls": "--method laperls --set space.n_components=20",
-    "few rows": "--method laperls",
-    "anchors": "--method anchors --set graph.n_anchors=25",
-    "eigenfunctions": "--method eigenfunctions",
-    "lapsvc": "--method lapsvc --set kernel=linear --set graph.n_neighbors=5",
-}
-QUICK = f"{FIT} --drop name {METHODS['eigenfunctions']}"
+QUICK = f"{FIT} --drop name --method eigenfunctions"
 STAYED = "stayed in their files"
 
 
@@ -51,19 +44,19 @@ def large(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("method", "scale"),
+    "options",
     [
-        ("laperls", "none"),
-        ("few rows", "standard"),
-        ("anchors", "standard"),
-        ("eigenfunctions", "none"),
-        ("lapsvc", "none"),
+        "--scale none --method laperls --set space.n_components=20",
+        "--scale standard --method laperls",  # few rows
+        "--scale standard --method anchors --set graph.n_anchors=25",
+        "--scale none --method eigenfunctions",
+        "--scale none --method lapsvc --set kernel=linear --set graph.n_neighbors=5",
     ],
 )
 def test_fits_in_blocks_equal_fits_of_the_table(
-    monkeypatch: pytest.MonkeyPatch, method: str, scale: str
+    monkeypatch: pytest.MonkeyPatch, options: str
 ) -> None:
-    fit = f"{FIT} --id name --scale {scale} {METHODS[method]}"
+    fit = f"{FIT} --id name {options}"
     done(run(f"{fit} --predictions whole.csv --model plain"))
     read: list[Any] = []
     with monkeypatch.context() as patch:
@@ -96,8 +89,8 @@ def test_options_that_need_the_whole_table_read_it(parts: list[pl.DataFrame], ex
         hole = pl.when(pl.int_range(pl.len()) == 3).then(None).otherwise(pl.col("x1")).alias("x1")
         parts[0].with_columns(hole).write_parquet("a.parquet")
         extra = ""
-    method = "" if "--method" in extra else METHODS["eigenfunctions"]
-    said = done(run(f"{FIT} --drop name {method} {extra} --predictions out.csv"))
+    fit = QUICK if "lapsvc" not in extra else f"{FIT} --drop name"
+    said = done(run(f"{fit} {extra} --predictions out.csv"))
     assert STAYED not in said
 
 
@@ -111,14 +104,6 @@ def test_columns_in_a_list_are_dropped() -> None:
     refused(run(f"{QUICK} --features x1,x2 --drop x2"), "'x2' cannot be --features and --drop")
 
 
-@pytest.mark.usefixtures("large")
-def test_a_fit_on_a_cluster_reads_the_table() -> None:
-    data = (Path("a.parquet"), Path("b.parquet"))
-    here = FitRequest(data=data, label="y", drop=("name",), method="eigenfunctions")
-    assert reading.block_source(here) is not None
-    assert reading.block_source(replace(here, workers=1)) is None
-
-
 def test_features_of_more_than_256_mb_stay_in_their_files(monkeypatch: pytest.MonkeyPatch) -> None:
     data = (Path("a.parquet"), Path("b.parquet"))
     request = FitRequest(data=data, label="y", drop=("name",), method="eigenfunctions")
@@ -127,6 +112,8 @@ def test_features_of_more_than_256_mb_stay_in_their_files(monkeypatch: pytest.Mo
         rows = SimpleNamespace(shape=(n, 4), dtype=np.dtype(float))
         monkeypatch.setattr(reading, "_open_features", lambda _, rows=rows: rows)
         assert (reading.block_source(request) is not None) == stays
+    # A fit on a cluster reads the table.
+    assert reading.block_source(replace(request, workers=1)) is None
 
 
 @pytest.mark.usefixtures("large")

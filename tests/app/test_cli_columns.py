@@ -8,10 +8,9 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from python_calamine import CalamineWorkbook
 
-from tests.helpers.commandline import done, found, run, warned
-from tests.helpers.tables import Rows, read, table, write
+from tests.helpers.commandline import done, run, warned
+from tests.helpers.tables import Rows, read, sheet, table, write
 
 ANSWERS = ["id", "label", "probability", "sure", "score_u", "score_v", "margin", "was_labeled"]
 FIT = "--label y --id name --drop note -q --unlabeled ?"
@@ -33,33 +32,27 @@ def full_table(n: int = 40) -> Rows:
     return rows
 
 
-def sheet(path: str) -> pl.DataFrame:
-    if path.endswith(".parquet"):
-        return pl.read_parquet(path)
-    names, *cells = CalamineWorkbook.from_path(path).get_sheet_by_index(0).to_python()
-    filled = [[None if cell == "" else cell for cell in row] for row in cells]
-    return pl.DataFrame(filled, schema=names, orient="row", infer_schema_length=None)
-
-
-def names_beside(rows: Rows) -> list[str]:
-    return [{"label": "label (table)"}.get(name, name) for name in rows[0]]
-
-
-def columns_beside(path: str, rows: Rows, answers: list[str] = ANSWERS) -> None:
+def columns_beside(path: str, rows: Rows, **how: str) -> None:
     """Check that the columns of the table follow the predictions unchanged."""
-    answered = read(path)
-    assert list(answered[0]) == [*answers, *names_beside(rows)]
+    names = [{"label": "label (table)"}.get(name, name) for name in rows[0]]
+    answered = read(path, **how)
+    assert list(answered[0]) == [*ANSWERS, *names]
     for row, mine in zip(answered, rows, strict=True):
-        assert [row[name] for name in names_beside(rows)] == list(mine.values())
+        assert [row[name] for name in names] == list(mine.values())
 
 
 def test_columns_of_the_table_follow_the_predictions_unchanged() -> None:
-    rows = full_table()
+    rows = [row | {"a": row["a"].replace(".", ",")} for row in full_table()]
+    how = {"delimiter": ";", "encoding": "cp1252"}
+    write("t.csv", rows, **how)
     done(run(f"fit t.csv {FIT} --predictions plain.csv"))
     done(run(f"fit t.csv {FIT} --with-columns --predictions p.csv"))
-    columns_beside("p.csv", rows)
-    for row, answer in zip(read("p.csv"), read("plain.csv"), strict=True):
+    columns_beside("p.csv", rows, **how)
+    for row, answer in zip(read("p.csv", **how), read("plain.csv", **how), strict=True):
         assert {name: row[name] for name in ANSWERS} == answer
+    done(run(f"fit t.csv {FIT} --with-columns --predictions p.parquet"))
+    numbers = [float(row["a"].replace(",", ".")) for row in rows]
+    assert sheet("p.parquet")["a"].to_list() == numbers
 
 
 @pytest.mark.parametrize(
@@ -135,22 +128,3 @@ def test_names_that_clash_stay_apart() -> None:
     answered = read("p.csv")
     for name, letter in (("id", "i"), ("id (table)", "j"), ("id (table) (table)", "i")):
         assert [row[name] for row in answered] == [f"{letter}{k}" for k in range(40)]
-
-
-def test_the_notation_is_that_of_the_table() -> None:
-    rows = [row | {"a": row["a"].replace(".", ",")} for row in table()]
-    write("t.csv", rows, ";", "cp1252")
-    fit = "fit t.csv --label y --id name --with-columns -q --predictions"
-    done(run(f"{fit} p.csv"))
-    assert [row["a"] for row in read("p.csv", ";")] == [row["a"] for row in rows]
-    done(run(f"{fit} p.parquet"))
-    numbers = [float(row["a"].replace(",", ".")) for row in rows]
-    assert pl.read_parquet("p.parquet")["a"].to_list() == numbers
-
-
-def test_shown_commands_keep_with_columns() -> None:
-    write("t.csv", table())
-    fit = "fit t.csv --label y --id name --with-columns"
-    assert " --with-columns " in done(run(f"{fit} --predictions p.csv --next n.csv"))
-    # As --probabilities, it says nothing where there is no such file.
-    assert found(run(f"{fit} --json"))["rows"] == 40

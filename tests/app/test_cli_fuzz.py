@@ -11,6 +11,8 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from lapwing._app.methods import COMMAND_METHODS
+from lapwing._app.settings import setting_names
 from tests.helpers.commandline import run
 from tests.helpers.tables import table, write
 
@@ -88,16 +90,9 @@ def test_any_column_gives_predictions_or_one_error(texts: list[str], encoding: s
         check("predict m any.csv")
 
 
-SETTINGS = (
-    "gamma gamma_A gamma_I degree coef0 kernel tol max_iter solver loss stopping class_weight "
-    "fit_intercept graph.weights graph.n_neighbors graph.metric graph.power graph.normalized "
-    "graph.n_jobs graph.mutual"
-)
-
-
 @FEW
 @given(
-    name=st.sampled_from(SETTINGS.split()),
+    name=st.sampled_from(setting_names(COMMAND_METHODS["lapsvc"])),
     value=st.one_of(
         st.sampled_from(["0", "-1", "none", "true", "1e308", "nan", "poly", "haversine", "dice"]),
         st.text(letters, max_size=5),

@@ -15,7 +15,7 @@ from sklearn.datasets import dump_svmlight_file
 from lapwing._app import console, labelling, reading
 from lapwing._app.requests import LabelRequest
 from lapwing._label.serving import LabelServer
-from tests.helpers.commandline import Answer, done, found, refused, run, warned
+from tests.helpers.commandline import Answer, done, found, refused, run
 from tests.helpers.tables import Rows, read, table, truth, write
 from tests.label.pages import Browser
 
@@ -75,19 +75,6 @@ def gives_the_same(words: list[str]) -> Answer:
 # --- downloads ------------------------------------------------------------------------------------
 
 
-def test_downloaded_labels_record_which_rows_were_suggested() -> None:
-    rows = unlabeled()
-    with page(label="y", id="name") as (server, browser):
-        for _ in range(6):
-            assert server.session.rest()
-            label(browser, rows, browser.get("api/state")["suggestions"][:1])
-        words = take_along(browser, "labels.csv")
-    chosen = [row["chosen"] for row in read("labels.csv")]
-    assert set(chosen) == {"suggested", "random"}
-    told = f"{chosen.count('suggested')} of the 6 labels are of rows that were suggested"
-    warned(run(*words), told)
-
-
 def test_rows_are_found_by_words_in_other_columns() -> None:
     write("t.csv", table(town=["York", "Ely", "Bath", "Ely"] * 10))
     with page(label="y") as (_, browser):
@@ -117,19 +104,22 @@ def test_fit_of_downloaded_labels_equals_the_page(key: dict[str, Any], column: s
     assert predicted == {"u": 20, "v": 20}
 
 
-def test_labels_of_the_table_can_be_changed() -> None:
+def test_labels_of_the_table_can_be_changed_and_known_answers_are_not_learnt_from() -> None:
     """A second file cannot contradict the table: the labels go into a file of their own."""
     rows = table()
-    write("t.csv", rows)
+    write("t.csv", [row | {"known": truth(row)} for row in rows])
     known = [k for k, row in enumerate(rows) if row["y"]]
-    with page(label="y", id="name") as (_, browser):
+    with page(label="y", id="name", truth="known") as (server, browser):
+        assert server.session.material.points.shape == (40, 2)
         assert "labels.csv" in browser.get("api/state")["fit_command"]
         browser.post("api/batch", {"rows": known[:1], "label": None})
         label(browser, rows, (20, 21, 22, 23))
         words = take_along(browser, "labels.txt", "predictions.csv")
-    assert words[words.index("--labels") + 1] == "labels.txt"
-    assert words[words.index("--drop") + 1] == "y"
-    done(gives_the_same(words))
+    for flag, value in (("--labels", "labels.txt"), ("--drop", "y"), ("--truth", "known")):
+        assert words[words.index(flag) + 1] == value
+    n_free = len({*range(40)} - {*known[1:], 20, 21, 22, 23})
+    told = f"Wrong: 0 of {n_free} rows with a known answer in 'known'"
+    assert told in done(gives_the_same(words))
 
 
 @pytest.mark.parametrize("form", ["svm", "npy"])
@@ -201,31 +191,14 @@ def test_texts_are_learnt_from(named: tuple[str, ...]) -> None:
     gives_the_same(words)
 
 
-def test_known_answers_are_not_learnt_from_but_compared_by_the_fit() -> None:
-    rows = table()
-    write("t.csv", [row | {"known": truth(row)} for row in rows])
-    with page(label="y", id="name", truth="known") as (server, browser):
-        assert server.session.material.points.shape == (40, 2)
-        label(browser, rows, range(30, 34))
-        words = take_along(browser, "labels.csv", "predictions.csv")
-    assert words[words.index("--truth") + 1] == "known"
-    n = sum(not row["y"] for row in rows[:30] + rows[34:])
-    assert f"Wrong: 0 of {n} rows with a known answer in 'known'" in done(gives_the_same(words))
-
-
-@pytest.mark.parametrize("classes", [("1.0", "3"), ("3", "1")])
-def test_a_class_in_another_notation_is_that_of_the_table(classes: tuple[str, ...]) -> None:
-    write("t.csv", [row | {"y": {"u": "1", "v": "2"}.get(row["y"], "")} for row in table()])
-    with page(label="y", id="name", classes=classes) as (_, browser):
-        assert sorted(browser.get("api/state")["classes"]) == ["1", "2", "3"]
-
-
 def test_map_columns_and_order_of_known_classes() -> None:
-    write("t.csv", [row | {"east": str(k), "north": "1"} for k, row in enumerate(table())])
-    options = {"drop": ("name",), "layout": ("east", "north"), "classes": ("w, v", "x")}
+    rows = [row | {"y": {"u": "1", "v": "2"}.get(row["y"], "")} for row in table()]
+    write("t.csv", [row | {"east": str(k), "north": "1"} for k, row in enumerate(rows)])
+    # A class in another notation is that of the table.
+    options = {"drop": ("name",), "layout": ("east", "north"), "classes": ("w, 1.0", "3")}
     with page(label="y", **options) as (_, browser):
         state = browser.get("api/state")
-        assert state["classes"] == ["w", "v", "x", "u"]
+        assert state["classes"] == ["w", "1", "3", "2"]
         assert state["maps"][0] == {"key": "own", "title": "east and north"}
         content = browser.ask("GET", "api/map/own").content
     assert np.frombuffer(content, "<f4", 80, offset=4 * 41).tolist() == [*range(40), *[1] * 40]
@@ -269,19 +242,13 @@ def test_label_prints_the_address_and_the_numbers_of_labels(
         "Run the same command again to continue."
     )
     assert Path("t.csv.labels.jsonl.address").read_text() == f"{address}\n"
-    said = done(run(f"{LABEL} --quiet --id name --journal other.jsonl --port 0"))
+    Path("r5").write_bytes(b"GIF89a")  # some pictures may be missing
+    said = done(run(f"{LABEL} --quiet --image name --journal other.jsonl --port 0"))
     assert (said.count("\n"), len(shown)) == (1, 1)
     assert Path("other.jsonl").exists()
     monkeypatch.setattr(LabelServer, "wait", lambda self: self.session.give([10, 11, 12], "u"))
     end = done(run(f"{LABEL} --id name")).splitlines()[-1]
     assert end.startswith("3 labels in t.csv.labels.jsonl, and 4 labels in the table, of 40 rows. ")
-
-
-@pytest.mark.usefixtures("shown")
-def test_some_images_may_be_missing() -> None:
-    write("t.csv", table())
-    Path("r5").write_bytes(b"GIF89a")
-    done(run(f"{LABEL} --image name"))
 
 
 def test_ctrl_c_closes_the_page(monkeypatch: pytest.MonkeyPatch) -> None:

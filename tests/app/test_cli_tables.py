@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from lapwing.models import Model, load_model, save_model
-from tests.helpers.commandline import done, found, refused, run, warned
+from tests.helpers.commandline import done, found, refused, run
 from tests.helpers.customers import LABEL, TRUTH, N, write_csv, write_ods, write_xlsx
 from tests.helpers.tables import read
 
@@ -49,27 +49,11 @@ def test_fits_a_table_of_categories_only() -> None:
 def test_fit_and_predict_agree_on_raw_tables(name: str) -> None:
     places = "--predictions p.csv --model m"
     said = done(run(f"fit {written(name)} --id Kunden-Nr {NO_TEXT} {places}"))
-    for part in (
-        *(", 7 columns, ", "Columns: 7 used, 5 left out."),
-        *("used 'Kunde seit': dates (", "as days since 2015-01-11"),
-        *("left out 'Name', 'PLZ': names the rows: 120 diff", "left out 'Land': always 'Deutsch"),
-        "--keep COLUMN uses one all the same",
-    ):
+    for part in ("Columns: 7 used, 5 left out.", "as days since 2015-01-11", "left out 'Land': al"):
         assert part in said
     assert np.mean(np.array(labels("p.csv", name)) == KINDS) > 0.97
     assert done(run(f"predict m {name} --predictions q.csv -q")) == ""
     assert labels("q.csv", name) == labels("p.csv", name)
-
-
-def test_a_model_of_a_spreadsheet_takes_the_export_of_it() -> None:
-    # Percent are shares in the one and not in the other; all else is the same.
-    book, export = written("book.xlsx"), written("windows.csv")
-    fit = f"{NO_TEXT} --drop Rabatt --model m -q"
-    done(run(f"fit {book} {fit}"))
-    # In the spreadsheet there are no euros to drop.
-    warned(run(f"predict m {export} --predictions p.csv"), "column 'Umsatz' holds text")
-    done(run(f"fit {export} {fit}"))
-    done(run(f"predict m {book} --predictions p.csv"))
 
 
 def test_the_model_file_holds_the_encodings_of_the_columns() -> None:
@@ -79,11 +63,9 @@ def test_the_model_file_holds_the_encodings_of_the_columns() -> None:
     numbers = dict.fromkeys(("Umsatz", "Rabatt", "Betrag", "Betrag (2)"), "number")
     assert kinds == {"Kunde seit": "date", **numbers, "Stadt": "text", "Tarif": "text"}
     assert model.info["impute"] == "median"
-    for old, new in (('"dmy"', '"xyz"'), ('"kind": "number"', '"kind": "danger"')):
-        info = json.loads(json.dumps(model.info).replace(old, new, 1))
-        save_model(Model(model.pipeline, info), "d")
-        told = "error: d was damaged: a column's reading is damaged"
-        refused(run("predict d plain.csv"), told)
+    info = json.loads(json.dumps(model.info).replace('"dmy"', '"xyz"', 1))
+    save_model(Model(model.pipeline, info), "d")
+    refused(run("predict d plain.csv"), "error: d was damaged: a column's reading is damaged")
 
 
 @pytest.mark.parametrize("given", ["", f"--label {LABEL} --id Kunden-Nr"])
@@ -116,18 +98,3 @@ def test_free_text_is_learnt_from() -> None:
     for wrong in ("Bemerkung", "Bemerkung=x", "Bemerkung=-1", "=1", "Bemerkung=inf"):
         told = f"--weight {wrong}: write COLUMN=WEIGHT"
         refused(run(f"{fit} --weight {wrong}"), told)
-
-
-@pytest.mark.parametrize(
-    ("drop", "told"),
-    [("", "The other columns alone decide"), ("--drop a", "The answer says nothing")],
-)
-def test_texts_of_unknown_words_are_reported(drop: str, told: str) -> None:
-    texts = [("a cat and a dog", "the car on a road")[k % 2] for k in range(40)]
-    known = ["uv"[k % 2] if k < 6 else "" for k in range(40)]
-    rows = [f"{texts[k]} {k},{k % 7 / 3},{known[k]}" for k in range(40)]
-    Path("t.csv").write_text("\n".join(["note,a,y", *rows]))
-    Path("n.csv").write_text("note,a\nzzz qqq www xxx,1\na cat and a dog,1\n")
-    done(run(f"fit t.csv --label y {drop} --model m"))
-    first = "1 row has no word in 'note' that the model knows (the first is row 1)"
-    warned(run("predict m n.csv --predictions p.csv -q"), first, told)

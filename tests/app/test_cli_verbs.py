@@ -42,13 +42,6 @@ def write_rows(path: str, names: str, rows: Any) -> None:
 # --- fit, predict, report -------------------------------------------------------------------------
 
 
-def test_a_model_predicts_what_its_fit_predicted() -> None:
-    assert "60 rows" in done(run("predict home/m home/t.parquet --predictions q.csv"))
-    first, second = pl.read_csv("home/p.csv"), pl.read_csv("q.csv")
-    assert first.drop("was_labeled").equals(second.drop("was_labeled"))
-    assert not second["was_labeled"].any()
-
-
 def test_pipeline_of_a_model_encodes_text_with_scikit_learn(flowers: pl.DataFrame) -> None:
     pipeline = load_model("home/m").pipeline
     columns = pipeline.named_steps["columns"]
@@ -65,26 +58,18 @@ def test_pipeline_of_a_model_encodes_text_with_scikit_learn(flowers: pl.DataFram
     np.testing.assert_allclose(F, own.decision_function(Z), rtol=1e-8, atol=1e-10)
 
 
-def test_report_of_a_model_equals_that_of_its_fit(home: Path) -> None:
-    assert "again.html" in done(run("report home/m --out again.html"))
-    page = Path("again.html").read_bytes()
-    assert page == (home / "r.html").read_bytes()
-    assert b"<!doctype html>" in page[:200].lower()
-
-
 def test_the_same_seed_gives_the_same_bytes_in_all_files(home: Path) -> None:
     places = "--predictions p.csv --report r.html --model m --onnx m.onnx"
     assert run(f"{FIT} {places} --quiet") == (0, "", "")
     for name in ("p.csv", "r.html", "m", "m.onnx"):
         assert Path(name).read_bytes() == (home / name).read_bytes(), name
+    assert "again.html" in done(run("report home/m --out again.html"))
+    assert Path("again.html").read_bytes() == Path("r.html").read_bytes()
 
 
 def test_json_summaries_of_fit_and_predict() -> None:
-    settings = "--set gamma_I=2 --set graph.n_neighbors=7"
-    told = json.loads(done(run(f"{FIT} {settings} --predictions p.parquet --json")))
+    told = json.loads(done(run(f"{FIT} --predictions p.parquet --json")))
     assert (told["rows"], told["labeled"], told["method"]) == (60, 15, "lapsvc")
-    assert told["parameters"]["gamma_I"] == 2
-    assert told["parameters"]["graph.n_neighbors"] == 7
     assert told["written"] == {"predictions": "p.parquet"}
     answers = pl.read_parquet("p.parquet")
     assert told["predicted"] == {k: int((answers["label"] == k).sum()) for k in KINDS}
@@ -92,12 +77,6 @@ def test_json_summaries_of_fit_and_predict() -> None:
     share = float(np.mean(wrong[~answers["was_labeled"].to_numpy()]))
     assert told["error"] == {"rows": 45, "share_wrong": share}
     assert found(run("predict home/m home/t.csv --json --predictions q.csv"))["rows"] == 60
-
-
-def test_a_fit_without_outputs_prints_its_result() -> None:
-    said = done(run(FIT))
-    assert "Nothing was written" in said
-    assert "one-hot encoded: site" in said
 
 
 @pytest.mark.parametrize("every", [False, pytest.param(True, marks=pytest.mark.slow)])
@@ -115,25 +94,7 @@ def test_readme_transcript_is_current(monkeypatch: pytest.MonkeyPatch, every: bo
     assert [part for part in parts if part not in told.strip().split("\n\n")] == []
 
 
-@pytest.mark.slow
-def test_reading_a_large_table_needs_little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    from benchmarks.reading.command import LIMIT, measure_reading
-
-    monkeypatch.chdir(ROOT)  # another process imports the benchmarks
-    use = measure_reading(60_000, 20)
-    assert use.numeric_bytes == 9_600_000
-    assert use.ratio <= LIMIT
-
-
 # --- tables ---------------------------------------------------------------------------------------
-
-
-def test_several_files_are_one_table(flowers: pl.DataFrame, home: Path) -> None:
-    flowers[:30].write_csv("a.csv")
-    rest = flowers[30:]
-    rest.select(reversed(flowers.columns)).write_parquet("b.parquet")
-    done(run(f"fit a.csv b.parquet {OPTIONS} --predictions p.csv"))
-    assert Path("p.csv").read_bytes() == (home / "p.csv").read_bytes()
 
 
 def test_features_by_name() -> None:
@@ -165,15 +126,6 @@ def test_missing_values_are_imputed_on_request(flowers: pl.DataFrame, suffix: st
     done(run(f"predict m h.{suffix} --predictions q.csv"))
 
 
-def test_missing_values_of_a_sparse_file_are_filled_in() -> None:
-    X = np.random.default_rng(0).normal(size=(60, 2)) + 4.0 * (np.arange(60) % 2)[:, None]
-    X[7, 1] = np.nan
-    scipy.io.mmwrite("t.mtx", sp.coo_matrix(X))
-    Path("labels.txt").write_text("".join(f"{'ab'[i % 2] if i < 20 else ''}\n" for i in range(60)))
-    said = done(run("fit t.mtx --labels labels.txt"))
-    assert "missing numbers replaced by the median of their column" in said
-
-
 @pytest.mark.parametrize("suffix", ["svm", "mtx", "npy", "npz"])
 def test_matrices_with_labels(suffix: str) -> None:
     X, y = make_blobs(60, 4, centers=2, random_state=0)
@@ -184,12 +136,14 @@ def test_matrices_with_labels(suffix: str) -> None:
     if suffix == "svm":
         dump_svmlight_file(X, np.where(known, y, -1), "t.svm", zero_based=False)
     elif suffix == "mtx":
+        X[7, 1] = np.nan
         scipy.io.mmwrite("t.mtx", sp.csr_matrix(X))
     elif suffix == "npy":
         np.save("t.npy", X)
     else:
         np.savez("t.npz", X=X, y=np.where(known, y, -1))
-    done(run(f"fit t.{suffix} {options} --predictions p.csv --model m"))
+    said = done(run(f"fit t.{suffix} {options} --predictions p.csv --model m"))
+    assert ("missing numbers replaced by the median of their column" in said) == (suffix == "mtx")
     answers = pl.read_csv("p.csv")
     assert answers["label"].to_list() == y.tolist()
     assert answers["id"].to_list() == list(range(1, 61))
@@ -267,21 +221,6 @@ def test_info_reports_errors_of_a_fit(flowers: pl.DataFrame) -> None:
     assert "error: column 'flower' cannot be used: not num" in strict.out
 
 
-def test_info_lists_methods_that_take_long_or_do_not_fit() -> None:
-    info = "info home/t.csv --label kind"
-    methods = found(run(f"{info} --json"))["forecast"]
-    quick = [one for name, one in methods.items() if one["seconds"] < 1 and name != AUTO]
-    most = max(quick, key=lambda one: int(one["memory_bytes"]))["memory"]
-    said = done(run(info))
-    assert f"{len(quick)} other methods: less than a second and up to {most} each" in said
-    assert [name for name in methods if name in said.split()] == [
-        name for name, one in methods.items() if one not in quick
-    ]
-    said = done(run(info, LAPWING_MEMORY_LIMIT="10k"))
-    assert said.count("(too much)") == len(methods)
-    assert "other method" not in said
-
-
 @pytest.mark.parametrize(
     ("labels", "options", "numbers", "classes"),
     [
@@ -356,38 +295,29 @@ def test_info_and_fit_agree_on_scaling() -> None:
 # --- names that are markup, escapes or formulas ---------------------------------------------------
 
 HOSTILE = ("[/bold]", "\x1b[31mred\x1b[0m", "=1+1", ":smile:")
-NAMED = "--label kind --id who --truth truth"
-
-
-@pytest.fixture
-def hostile() -> str:
-    """Four clusters whose classes, ids, columns and file are named to do harm."""
-    X, y = make_blobs(80, 2, centers=[[0, 0], [9, 0], [0, 9], [9, 9]], random_state=0)
-    truth = [HOSTILE[c] for c in y]
-    columns = {
-        "who": [f"{HOSTILE[i % 4]}{i}" for i in range(80)],
-        **{"[/i]x": X[:, 0], "z\x07": X[:, 1]},
-        "kind": [kind if i < 24 else None for i, kind in enumerate(truth)],
-        "truth": truth,
-    }
-    pl.DataFrame(columns).write_csv("[red]t.csv")
-    return "[red]t.csv"
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_names_are_neither_markup_nor_escapes(hostile: str) -> None:
-    code, said, err = run(f"fit {hostile} {NAMED} --model m --report r.html --predictions p.csv")
+def test_names_are_neither_markup_nor_escapes() -> None:
+    """Classes, ids, columns and file of four clusters are named to do harm."""
+    X, y = make_blobs(80, 2, centers=[[0, 0], [9, 0], [0, 9], [9, 9]], random_state=0)
+    truth = np.array(HOSTILE)[y]
+    rows = zip(X[:, 0], X[:, 1], np.where(np.arange(80) < 24, truth, ""), truth, strict=True)
+    named = ((f"{HOSTILE[i % 4]}{i}", *row) for i, row in enumerate(rows))
+    write_rows("[red]t.csv", "who,[/i]x,z\x07,kind,truth", named)
+    fit = "fit [red]t.csv --label kind --id who --truth truth"
+    code, said, err = run(f"{fit} --model m --report r.html --predictions p.csv")
     assert code == 0, err
     for name in ("[/bold]", "␛[31mred␛[0m", "=1+1", ":smile:", "[red]t.csv"):
         assert name in said
-    again = run(f"predict m {hostile} --predictions p.csv")
+    again = run("predict m [red]t.csv --predictions p.csv")
     assert again.code == 0, again.err
     assert "[/bold]" in again.out
-    infos = run(f"info {hostile} --label kind"), run("info", hostile, "--label", "\x1b[2Jx")
+    infos = run("info [red]t.csv --label kind"), run("info [red]t.csv --label", "\x1b[2Jx")
     for text in (said, err, *again[1:], *infos[0][1:], *infos[1][1:]):
         assert "\x1b" not in text
         assert "\x07" not in text
-    assert set(found(run(f"fit {hostile} {NAMED} --json"))["predicted"]) == set(HOSTILE)
+    assert set(found(run(f"{fit} --json"))["predicted"]) == set(HOSTILE)
 
 
 def test_json_holds_no_control_character_of_terminals() -> None:
@@ -434,6 +364,8 @@ def test_summary_begins_with_predictions_and_errors() -> None:
     assert lines[8].startswith(f"Wrong: {wrong} of 45 rows with a known answer in 'truth' (")
     assert lines[9] == f"Next: {told['next']}"
     assert lines[10].startswith("LapSVC, 5 columns")
+    assert "one-hot encoded: site" in lines[10]
+    assert lines[-1].startswith("Nothing was written")
 
 
 def test_summary_page_and_model_show_equal_figures() -> None:
@@ -471,19 +403,13 @@ def test_summary_of_a_regression_and_its_errors(flowers: pl.DataFrame) -> None:
 # --- rows to label next ---------------------------------------------------------------------------
 
 
-def test_the_rows_to_label_next(flowers: pl.DataFrame) -> None:
+def test_rows_to_label_next_are_those_of_suggest_and_no_part_of_the_answers() -> None:
     assert "Rows to label next: next.csv" in done(run(f"{FIT} --next next.csv --predictions p.csv"))
-    # They are those of `suggest`, and no part of the answers.
     done(run("suggest home/t.csv --label kind --id flower --drop truth --out s.csv"))
     assert Path("s.csv").read_bytes() == Path("next.csv").read_bytes()
     answers, alone = pl.read_csv("p.csv"), pl.read_csv("home/p.csv")
     assert alone["label"].to_list() == answers["label"].to_list()
     np.testing.assert_allclose(alone["margin"], answers["margin"], rtol=1e-6)
-    # Filled in, below the table, it is learnt from.
-    rows = pl.read_csv("next.csv")
-    rows.with_columns(kind=pl.lit("setosa")).drop("flower", "chosen").write_csv("next.csv")
-    flowers.drop("flower", "truth").write_csv("t.csv")
-    assert found(run("fit t.csv next.csv --label kind --json"))["labeled"] == 25
 
 
 def test_next_rows_are_the_least_certain_if_a_graph_would_take_too_long(
@@ -501,16 +427,3 @@ def test_next_rows_are_the_least_certain_if_a_graph_would_take_too_long(
     # A fit that made a graph has it, or makes it once more.
     assert len(suggested("balanced")) == 10
     assert "most informative" in run(f"{FIT} --method balanced --next n.csv").out
-
-
-def test_every_row_labeled_leaves_no_row_to_label() -> None:
-    write_rows("t.csv", "x,y", [(i**2, "ab"[i // 10]) for i in range(20)])
-    told = "every row has a label"
-    assert "Every row has a label" in warned(run("fit t.csv --label y --next next.csv"), told)
-    assert Path("next.csv").read_text().splitlines() == ["row,x,y,chosen"]
-
-
-def test_help_of_label_shows_one_default_method() -> None:
-    said = " ".join(done(run("label --help")).replace("│", " ").split())
-    assert "[default: laperls]" in said
-    assert "Default: auto, and" not in said

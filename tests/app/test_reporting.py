@@ -34,7 +34,6 @@ from lapwing import (
     LapRLSRegressor,
     LapSVC,
 )
-from lapwing._app.methods import COMMAND_METHODS
 from lapwing._app.reporting import find_command_method
 from tests.helpers.commandline import done, run
 from tests.helpers.data import first_labels
@@ -68,6 +67,8 @@ def test_page_equals_that_of_the_command_line(model: Any) -> None:
     tables = re.compile(r"<tbody>.*?</tbody>", re.DOTALL)
     assert tables.findall(page)[:6] == tables.findall(theirs)[:6]
     assert "0 are wrong" in lead(page)
+    assert "The supervised twin" in page
+    assert "The supervised twin" not in lapwing.report(model, X, Y, twin=False).html
 
 
 # --- points in every form -------------------------------------------------------------------------
@@ -110,11 +111,6 @@ def test_documents_are_shown_as_they_are(given: Any) -> None:
     assert re.search(r"<bdi>(cat purr|dog bark) word\d &lt;text&gt; \d</bdi>", page)
 
 
-def test_names_of_rows_are_the_index_of_a_frame(model: Any) -> None:
-    table = pd.DataFrame(X, index=[f"moon-{i}" for i in range(N)])
-    assert "moon-" in lapwing.report(model, table, Y).html
-
-
 def test_text_labels_and_their_marker() -> None:
     names = np.array(["lower", "upper"], dtype=object)[TRUTH]
     y = first_labels(names, 3, unlabeled=None)
@@ -132,12 +128,14 @@ def test_missing_values_of_pandas_in_labels_truth_and_cells(names: list[Any], dt
     truth[Y == -1] = truth[Y == -1].where(np.arange(N - 6) >= 4)  # four are unknown
     site = pd.Series(["north", "south"] * (N // 2), dtype="string").where(np.arange(N) % 3 > 0)
     table = pd.DataFrame({"east": X[:, 0], "up": X[:, 1], "site": site})
+    table.index = y.index = truth.index = [f"moon-{i}" for i in range(N)]
     columns = make_column_transformer(("passthrough", ["east", "up"]))
     model = make_pipeline(columns, LapSVC(unlabeled="auto")).fit(table, y)
     page = lapwing.report(model, table, y, truth=truth).html
     assert "Of 70 rows with a known answer 0 are wrong" in lead(page)
     assert "south" in page
     assert "NA&gt;" not in page
+    assert "moon-" in page
 
 
 def test_sparse_points_and_a_kernel_matrix(model: Any) -> None:
@@ -158,22 +156,6 @@ def test_report_of_a_regression() -> None:
     page = lapwing.report(LapRLSRegressor().fit(X, y), X, y, truth=truth).html
     assert "learnt from 20 labelled rows" in lead(page)
     assert "root mean square error" in lead(page)
-
-
-def test_without_the_twin(model: Any) -> None:
-    for twin in (True, False):
-        page = lapwing.report(model, X, Y, twin=twin).html
-        assert ("The supervised twin" in page) == twin
-
-
-@pytest.mark.parametrize("name", ["lapsvc", "laprls", "laperls", "lapesvc"])
-def test_the_twin_of_a_refined_answer_is_not_refined(name: str) -> None:
-    # A refinement walks on the graph, which the twin does without.
-    method = COMMAND_METHODS[name]
-    assert method.twin is not None
-    assert method.twin.parameters["refine"] is None
-    model = method.estimator(refine="cut").fit(X, Y)
-    assert "The supervised twin" in lapwing.report(model, X, Y).html
 
 
 @pytest.mark.parametrize("sizes", [{}, {"class_prior": [0.5, 0.5]}], ids=["labels", "sizes"])
@@ -222,6 +204,7 @@ def test_saves_reports_atomically(model: Any, folder: Path) -> None:
     assert [one.name for one in folder.iterdir()] == ["r.html"]
 
 
+REPEATED = np.vstack([X[1:], X[1:2]])
 NUMBERS = np.where(Y == -1, np.nan, X[:, 0])
 FITTED: dict[str, Callable[[], Any]] = {
     "classes": lambda: LapSVC(random_state=0).fit(X, Y),
@@ -248,13 +231,7 @@ FITTED: dict[str, Callable[[], Any]] = {
         ("classes", X, TRUTH, ValueError, r"74 rows are labelled in only .*y .*as truth="),
         ("classes", X, np.roll(Y, 1), ValueError, "rows are labelled in only one of y and the fit"),
         ("numbers", X, X[:, 0], ValueError, "74 rows are labelled in only"),
-        (
-            "graph",
-            np.vstack([X[1:], X[1:2]]),
-            Y,
-            ValueError,
-            "79 different rows, and the graph of the model has 80",
-        ),
+        ("graph", REPEATED, Y, ValueError, "79 different rows, and the graph of the model has 80"),
     ],
 )
 def test_rejects_models_and_points_that_are_not_those_of_a_fit(

@@ -9,12 +9,7 @@ import pytest
 
 from lapwing import Landmarks
 from lapwing._app.methods import COMMAND_METHODS, find_method
-from lapwing._app.settings import (
-    format_setting,
-    make_estimator,
-    parse_settings,
-    setting_names,
-)
+from lapwing._app.settings import format_setting, make_estimator, parse_settings, setting_names
 from lapwing.models import load_model
 from tests.helpers.commandline import done, found, refused, run
 

@@ -6,6 +6,8 @@ import csv
 from pathlib import Path
 
 import numpy as np
+import polars as pl
+from python_calamine import CalamineWorkbook
 from sklearn.datasets import make_blobs
 
 Rows = list[dict[str, str]]
@@ -47,3 +49,12 @@ def fill(path: str, label: str = "y", **how: str) -> Rows:
     rows = [row | {label: truth(row)} for row in read(path, **how)]
     write(path, rows, **how)
     return rows
+
+
+def sheet(path: str) -> pl.DataFrame:
+    """Read a Parquet file or the first sheet of a spreadsheet; empty cells are missing."""
+    if path.endswith(".parquet"):
+        return pl.read_parquet(path)
+    names, *rows = CalamineWorkbook.from_path(path).get_sheet_by_index(0).to_python()
+    cells = [[None if cell == "" else cell for cell in row] for row in rows]
+    return pl.DataFrame(cells, schema=names, orient="row", infer_schema_length=None)

@@ -7,7 +7,6 @@ import os
 import re
 import subprocess
 import sys
-import tracemalloc
 import warnings
 from collections import Counter
 from collections.abc import Callable
@@ -31,7 +30,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.impute import SimpleImputer
 from sklearn.metrics import confusion_matrix, mean_absolute_error, r2_score, root_mean_squared_error
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
+from sklearn.preprocessing import FunctionTransformer
 
 from lapwing import (
     AffinityGraph,
@@ -45,12 +44,7 @@ from lapwing._report import charts, text
 from lapwing._report import page as page_module
 from lapwing._report.association import BinnedColumns
 from lapwing._report.charts import choose_rows, place
-from lapwing._report.findings import (
-    next_step,
-    sure_words,
-    trust_words,
-    write_notes,
-)
+from lapwing._report.findings import next_step, sure_words, trust_words, write_notes
 from lapwing._report.page import collect, render
 from lapwing._report.program import python_lines
 from lapwing._report.record import Hints, ReportData
@@ -209,7 +203,6 @@ def test_partial_truth_with_unknown_classes(two_moons: Any) -> None:
     data = collect(fit, truth=known)
     assert data.truth["n"] == (~fit.table.labeled)[:60].sum()
     assert data.truth["classes"] == ["lower", "upper", "third"]
-    assert data.truth["confusions"][-1]["truth"] == "third" or data.truth["n_errors"] == 1
     assert "third" in words_of(data)
     # Also of the table itself, with its own map.
     coded = np.where(np.arange(120) < 60, truth, "")
@@ -219,7 +212,8 @@ def test_partial_truth_with_unknown_classes(two_moons: Any) -> None:
     assert (own.map["projection"], own.fitted["source"]) == ("your columns", "moons.csv")
 
 
-def test_memory_of_many_true_classes_is_of_the_order_of_the_rows() -> None:
+def test_many_true_classes_have_no_matrix() -> None:
+    """It would take far more memory than the rows."""
     n, answer = 4000, np.zeros(4000, dtype=np.intp)
     truth = np.arange(n)
     truth[-1] = n - 2
@@ -227,18 +221,10 @@ def test_memory_of_many_true_classes_is_of_the_order_of_the_rows() -> None:
         [f"c{k}" for k in range(n)], 2, np.arange(n), answer > 0, answer - 1, answer, answer + 1,
         np.ones(n), answer > 0, None, None, truth,
     )  # fmt: skip
-    tracemalloc.start()
-    try:
-        found = rows.compare_with_truth("t")
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    assert peak < 5e6  # a matrix of all classes has 128 MB
+    found = rows.compare_with_truth("t")
     assert (found["n"], found["n_errors"], found["matrix"]) == (n, n - 1, [])
-    assert [tuple(pair.values()) for pair in found["confusions"][:2]] == [
-        ("c3998", "c0", 2),
-        ("c1", "c0", 1),
-    ]
+    largest = [tuple(pair.values()) for pair in found["confusions"][:2]]
+    assert largest == [("c3998", "c0", 2), ("c1", "c0", 1)]
 
 
 def test_integer_classes_are_compared_as_numbers() -> None:
@@ -1036,14 +1022,6 @@ def test_page_of_a_path_of_parameters(case: str, request: pytest.FixtureRequest)
     assert ("the error on left-out labels is" in page) is numbers
 
 
-def test_no_left_out_error_where_equal_rows_have_different_labels(sine: Any) -> None:
-    table = sine[0].table
-    first = np.flatnonzero(table.labeled)[0]
-    X, y = np.vstack([table.X, table.X[[first]]]), np.append(table.y, table.y[first] + 1)
-    fit = outcome(X, y, LapRLSRegressorCV(), unlabeled=table.unlabeled, twin=False)
-    assert collect(fit).path["left_out_rmse"] is None
-
-
 NAME = st.text(st.characters(exclude_categories=["Cs"]), max_size=9)
 
 
@@ -1064,24 +1042,18 @@ def test_any_small_fit_has_a_report(n: int, p: int, c: int, sparse: bool, name: 
 @pytest.mark.slow
 def test_same_data_same_bytes() -> None:
     code = (
-        "import sys; from tests.helpers.report_cases import moons\n"
-        "from lapwing._report.page import collect, render\n"
-        "fit, truth = moons()\n"
-        "page = render(collect(fit, truth=truth))\n"
-        "sys.stdout.buffer.write(page.encode())"
+        "from tests.helpers.report_cases import moons; from lapwing._report.page import *; "
+        "fit, truth = moons(); print(ascii(render(collect(fit, truth=truth))))"
     )
     # Processes of their own: the last digits depend on the threads of BLAS, which other tests set.
     first, second = (
-        subprocess.run(
-            [sys.executable, "-c", code],
-            capture_output=True,
-            check=True,
-            env=os.environ | {"PYTHONHASHSEED": seed},
-        ).stdout
+        subprocess.check_output(
+            [sys.executable, "-c", code], env=os.environ | {"PYTHONHASHSEED": seed}
+        )
         for seed in ("1", "2")
     )
     assert first == second
-    assert first.startswith(b"<!doctype html>")
+    assert b"<!doctype html>" in first
 
 
 def palettes() -> list[dict[str, str]]:
@@ -1119,35 +1091,23 @@ def test_python_lines_repeat_the_fit(case: str, request: pytest.FixtureRequest) 
     assert not re.search(r"from [\w.]*\b_", lines)
 
 
-def test_python_lines_of_nested_steps() -> None:
-    steps = ColumnTransformer(
-        [("numeric", Pipeline([("scale", StandardScaler())]), [0]), ("text", OneHotEncoder(), [1])]
-    )
-    pipeline = Pipeline([("columns", steps), ("estimator", LapSVC(graph=KNNGraph(3)))])
-    X = np.array([[0.0, 1.0], [1.0, 0.0], [0.1, 1.0], [0.9, 0.0]])
-    names: dict[str, Any] = {"X": X, "y": [0, 1, -1, -1]}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        exec(python_lines(pipeline, -1), names)
-    assert names["model"].get_params()["estimator__graph"].n_neighbors == 3
-
-
 def test_python_lines_are_complete_for_wide_tables_and_arrays() -> None:
     names, vocabulary = [f"c{j}" for j in range(40)], {f"w{j}": j for j in range(35)}
     steps = ColumnTransformer(
         [
-            ("numeric", SimpleImputer(missing_values=np.inf), names),
+            ("numeric", Pipeline([("fill", SimpleImputer(missing_values=np.inf))]), names),
             ("text", CountVectorizer(vocabulary=vocabulary), "text"),
         ]
     )
     weights = np.array([0.25, 0.75], dtype=np.float32)
-    model = LapSVC(gamma_A=np.float64(0.5), class_prior=weights)
+    model = LapSVC(gamma_A=np.float64(0.5), class_prior=weights, graph=KNNGraph(3))
     lines = python_lines(Pipeline([("columns", steps), ("estimator", model)]), np.nan)
     found: dict[str, Any] = {}
     exec(lines.partition("model.fit")[0], found)
     params = found["model"].get_params()
     assert params["columns"].transformers[0][2] == names
-    assert params["columns__numeric"].missing_values == np.inf
+    assert params["columns__numeric__fill"].missing_values == np.inf
+    assert params["estimator__graph"].n_neighbors == 3
     assert params["columns__text"].vocabulary == vocabulary
     assert type(params["estimator__gamma_A"]) is float
     assert params["estimator__class_prior"].dtype == np.float32
@@ -1180,10 +1140,9 @@ def test_rejects_wrong_arguments(two_moons: Any) -> None:
         ValueError, match="truth must have an entry for each of the 120 rows, got 3"
     ):
         collect(fit, truth=[1, 2, 3])
-    for wrong, message in (
-        (np.zeros((120, 3)), r"embedding must be two columns of 120 rows, not of shape \(120, 3\)"),
-        (np.zeros((5, 2)), "embedding must be two columns of 120 rows"),
-        (np.full((120, 2), np.nan), r"embedding has missing or infinite numbers\. Fill them in"),
+    with pytest.raises(ValueError, match=r"must be two columns of 120 rows, not of shape \(5, 2\)"):
+        collect(fit, embedding=np.zeros((5, 2)))
+    with pytest.raises(
+        ValueError, match=r"embedding has missing or infinite numbers\. Fill them in"
     ):
-        with pytest.raises(ValueError, match=message):
-            collect(fit, embedding=wrong)
+        collect(fit, embedding=np.full((120, 2), np.nan))
