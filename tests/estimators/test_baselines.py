@@ -9,12 +9,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
-from sklearn.preprocessing import StandardScaler
 
-from lapwing import AnchorGraph, AnchorGraphClassifier, EigenfunctionClassifier, LapRLSClassifier
+from lapwing import AnchorGraph, AnchorGraphClassifier, EigenfunctionClassifier
 from lapwing.exceptions import SingleClassWarning, UnlabeledComponentWarning
-from lapwing.graphs import Anchors
-from tests.helpers.data import factorial, gaussian_points, labeled_clusters
+from tests.helpers.data import gaussian_points, labeled_clusters
 from tests.helpers.graphs import anchor_laplacian
 
 few_clusters = partial(labeled_clusters, n=90, n_labels=4, n_features=4, distance=2.0)
@@ -99,16 +97,6 @@ def test_more_anchors_than_the_system_has_rank() -> None:
         assert_array_equal(model.transduction_[y >= 0], truth[y >= 0])
 
 
-def test_the_default_graph_and_the_laplacian_estimators() -> None:
-    X, y, truth = few_clusters(2)
-    model = AnchorGraphClassifier().fit(X, y)
-    assert len(model.anchors_.points) == 20
-    assert isinstance(model.anchors_, Anchors)
-    lap = LapRLSClassifier(graph=AnchorGraph(15)).fit(X, y)
-    assert np.mean(lap.transduction_ == truth) > 0.8
-    assert_allclose(lap.affinity_.toarray(), AnchorGraph(15).affinity(X).toarray())
-
-
 far_clusters = partial(labeled_clusters, n=120, n_labels=4, n_features=4, distance=4.0)
 
 
@@ -154,28 +142,6 @@ def test_axes_origin_and_units_do_not_matter(model: Any) -> None:
     Q = np.linalg.qr(np.random.default_rng(3).normal(size=(4, 4)))[0]
     moved = 1e3 * (X @ Q) + 1e4
     assert_allclose(clone(model).fit(moved, y).decision_function(moved), f, atol=1e-5)
-
-
-TIED = {
-    "codes": factorial(3, 3, 3, 3),
-    "grid": np.stack(np.meshgrid(np.arange(9.0), np.arange(9.0)), -1).reshape(-1, 2),
-    "standardised": StandardScaler().fit_transform(factorial(2, 3, 4)),
-}
-
-
-@pytest.mark.parametrize("name", TIED)
-def test_the_order_of_rows_and_columns_does_not_matter(name: str) -> None:
-    """Also with equal variances and points on the edges of bins."""
-    X = TIED[name]
-    rng = np.random.default_rng(0)
-    y = np.full(len(X), -1)
-    y[rng.permutation(len(X))[:9]] = np.arange(9) % 3
-    f = EigenfunctionClassifier().fit(X, y).decision_function(X)
-    for _ in range(3):
-        rows, columns = rng.permutation(len(X)), rng.permutation(X.shape[1])
-        turned = X[rows][:, columns]
-        found = EigenfunctionClassifier().fit(turned, y[rows]).decision_function(turned)
-        assert_allclose(found, f[rows], atol=1e-8)
 
 
 def test_the_matrices_of_the_bins_are_forecast(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -30,32 +30,28 @@ LARGE = {"_MAX_POINTS": 71}
 WIDE = {"_MAX_FEATURES": 50}
 
 
-@pytest.mark.parametrize(
-    ("n_features", "limits", "options", "solver", "reason"),
-    [
-        (3, {}, {}, "dual", "n = 72: one factorisation for all classes"),
-        (3, LARGE, {}, "pcg (stability)", "n = 72 > 71: products instead of a factorisation"),
-        (3, {"_MAX_LABELS": 14}, {}, "pcg", "more than 14 labels"),
-        (3, {}, {"stopping": "stability"}, "pcg", "the stopping rule needs its iterates"),
-        (3, {}, {"loss": "hinge"}, "dual", "the only solver of the hinge loss"),
-        (3, {}, {"kernel": "linear"}, "newton", "3 features: a small primal system"),
-        (3, {"_MAX_FEATURES": 2}, {"kernel": "linear"}, "pcg", "3 features and n = 72: products"),
-        (60, WIDE, {"kernel": "linear"}, "pcg", "60 features and n = 72: products"),
-        (60, WIDE | LARGE, {"kernel": "linear"}, "pcg (stability)", "60 features and n = 72: prod"),
-        (90, {}, {"kernel": "linear"}, "dual", "n = 72: one factorisation for all classes"),
-        (90, LARGE, {"kernel": "linear"}, "pcg (stability)", "n = 72 > 71: products"),
-        (3, {}, {"solver": "newton"}, "newton", "asked for"),
-    ],
-)
+# (number of features, limits, parameters, solver and the reason in the log)
+SOLVERS: list[tuple[int, dict[str, int], dict[str, Any], str, str]] = [
+    (3, {}, {}, "dual", "n = 72: one factorisation for all classes"),
+    (3, LARGE, {}, "pcg (stability)", "n = 72 > 71: products instead of a factorisation"),
+    (3, {"_MAX_LABELS": 14}, {}, "pcg", "more than 14 labels"),
+    (3, {}, {"stopping": "stability"}, "pcg", "the stopping rule needs its iterates"),
+    (3, {}, {"loss": "hinge"}, "dual", "the only solver of the hinge loss"),
+    (3, {}, {"kernel": "linear"}, "newton", "3 features: a small primal system"),
+    (3, {"_MAX_FEATURES": 2}, {"kernel": "linear"}, "pcg", "3 features and n = 72: products"),
+    (60, WIDE, {"kernel": "linear"}, "pcg", "60 features and n = 72: products"),
+    (60, WIDE | LARGE, {"kernel": "linear"}, "pcg (stability)", "60 features and n = 72: prod"),
+    (90, {}, {"kernel": "linear"}, "dual", "n = 72: one factorisation for all classes"),
+    (90, LARGE, {"kernel": "linear"}, "pcg (stability)", "n = 72 > 71: products"),
+    (3, {}, {"solver": "newton"}, "newton", "asked for"),
+]
+
+
+@pytest.mark.parametrize("case", SOLVERS)
 def test_choice_of_solver_is_logged(
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-    n_features: int,
-    limits: dict[str, int],
-    options: dict[str, Any],
-    solver: str,
-    reason: str,
+    case: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
+    n_features, limits, options, solver, reason = case
     for limit, value in limits.items():
         monkeypatch.setattr(choice, limit, value)
     X, y, _ = labeled_clusters(3)
@@ -114,16 +110,10 @@ SYSTEMS: list[tuple[str, bool, dict[str, Any], tuple[str, bool], tuple[str, bool
 ]
 
 
-@pytest.mark.parametrize(("space", "few", "limits", "squared", "insensitive"), SYSTEMS)
-def test_choice_of_embedded_systems(
-    monkeypatch: pytest.MonkeyPatch,
-    space: str,
-    few: bool,
-    limits: dict[str, Any],
-    squared: tuple[str, bool],
-    insensitive: tuple[str, bool],
-) -> None:
+@pytest.mark.parametrize("case", SYSTEMS)
+def test_choice_of_embedded_systems(case: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Matrix for few points; features for repeated passes are stored."""
+    space, few, limits, squared, insensitive = case
     for limit, value in limits.items():
         monkeypatch.setattr(choice, limit, value)
     problem = embedding(60, space, few=few)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -63,36 +63,7 @@ def test_transduction_has_the_prior(name: str, n_classes: int) -> None:
         np.testing.assert_allclose(
             scores(model, X), scores(plain, X) + model.class_offsets_, atol=1e-9
         )
-        np.testing.assert_allclose(
-            model.intercept_, plain.intercept_ + model.class_offsets_, atol=1e-9
-        )
         np.testing.assert_allclose(model.objective_, plain.objective_, rtol=1e-9)
-        by_class = clone(plain).set_params(class_prior=dict(enumerate(prior / prior.sum())))
-        np.testing.assert_array_equal(by_class.fit(X, y).transduction_, model.transduction_)
-
-
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_priors_by_name(n_classes: int) -> None:
-    X, y, _ = clusters(n_classes)
-    uniform = LapSVC(class_prior="uniform").fit(X, y)
-    assert np.bincount(uniform.transduction_, minlength=n_classes).tolist() == [40] * n_classes
-    y[np.flatnonzero(y == 0)[1:]] = -1  # one label against three
-    labels = LapSVC(class_prior="labels").fit(X, y)
-    frequencies = np.array([1, *[3] * (n_classes - 1)]) / (3 * n_classes - 2)
-    np.testing.assert_allclose(labels.class_prior_, frequencies)
-    volumes = np.bincount(labels.transduction_, minlength=n_classes)
-    assert np.abs(volumes - len(X) * frequencies).max() < 1
-
-
-@pytest.mark.parametrize("unknown", [None, "unknown"])
-def test_unknown_prior_shifts_nothing(unknown: Any) -> None:
-    X, y, _ = clusters(3)
-    model = LapSVC(class_prior="uniform").fit(X, y)
-    assert np.abs(model.intercept_).max() > 0
-    model.set_params(class_prior=unknown).fit(X, y)
-    assert model.intercept_.tolist() == [0, 0, 0]
-    assert not hasattr(model, "class_offsets_")
-    assert not hasattr(model, "class_prior_")
 
 
 def test_prior_counts_repeated_rows_and_rows_of_weight_zero() -> None:
@@ -142,24 +113,7 @@ every_classifier = pytest.mark.parametrize("estimator", EVERY_CLASSIFIER)
 TESTED = [LapSVC, LapRLSClassifier]  # by their labels, in each fit
 
 
-def data(n_classes: int = 3, n_labels: int = 4, **more: Any) -> tuple[Any, Any, Any]:
-    return labeled_clusters(n_classes, **{"n": 48, "n_labels": n_labels} | more)
-
-
-@cache
-def fitted(estimator: Any, n_classes: int = 3) -> Any:
-    """Return a fit to `data`, shared between tests, which must not change it."""
-    X, y, _ = data(n_classes)
-    return quick(estimator).fit(X, y)
-
-
-@pytest.mark.parametrize("estimator", [LapERLSClassifier, LapESVC])
-def test_transduction_probabilities_are_of_the_virtual_labels(estimator: Any) -> None:
-    X, _, _ = data()
-    model = fitted(estimator)
-    expected = class_probabilities(model.virtual_labels_, model.probability_sharpness_)
-    np.testing.assert_array_equal(model.transduction_proba_, expected)
-    assert not np.allclose(model.transduction_proba_, model.predict_proba(X))
+data = partial(labeled_clusters, n=48, n_labels=4)
 
 
 @every_classifier
@@ -200,25 +154,13 @@ def test_sharpness_is_that_of_exact_leave_one_out(
     np.testing.assert_allclose(model.left_out_proba_, shares, atol=1e-3)
 
 
-@pytest.mark.parametrize("estimator", TESTED)
-def test_contradicted_labels_reduce_the_sharpness(estimator: Any) -> None:
-    X, y, truth = data(2, n_labels=10, distance=4.0)
-    right = quick(estimator).fit(X, y)
-    y[np.flatnonzero(y == 0)[:4]] = 1
-    y[np.flatnonzero(y == 1)[-4:]] = 0
-    wrong = quick(estimator).fit(X, y)
-    assert wrong.probability_sharpness_ < right.probability_sharpness_
-    assert right.predict_proba(X)[np.arange(len(truth)), truth].mean() > 0.9
-
-
 # --- input at its limits --------------------------------------------------------------------------
 
-_, CODES, ALL = data()
 MANY = np.random.default_rng(0).normal(size=(150, 4))
 LIMITS: dict[str, tuple[Any, Any]] = {
     "equal points": (np.ones((20, 3)), np.r_[0, 0, 1, 1, np.full(16, -1)]),
     "60 classes": (MANY, np.where(np.arange(150) < 120, np.arange(150) % 60, -1)),
-    "all labelled": (data()[0], ALL),
+    "all labelled": (data().X, data().truth),
 }
 
 
@@ -263,15 +205,3 @@ def test_labels_are_left_out_only_in_closed_form(estimator: Any, atol: float | N
     expected = estimator._refits(prepared).left_out()
     np.testing.assert_allclose(found[known], expected[known], atol=atol)
     assert np.corrcoef(found[known].ravel(), expected[known].ravel())[0, 1] > 0.9
-
-
-# --- input at its limits --------------------------------------------------------------------------
-
-
-def test_sharpness_counts_a_weight_as_repeated_rows() -> None:
-    X, y, _ = data()
-    weights = np.where(np.arange(len(y)) % 2, 2.0, 1.0)
-    twice = np.repeat(np.arange(len(y)), weights.astype(int))
-    one = LapSVC(graph=None).fit(X, y, sample_weight=weights)
-    other = LapSVC(graph=None).fit(X[twice], y[twice])
-    assert one.probability_sharpness_ == pytest.approx(other.probability_sharpness_, rel=1e-6)

@@ -14,9 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
-from sklearn.base import clone
 from sklearn.datasets import make_blobs
-from sklearn.metrics.pairwise import rbf_kernel
 
 from lapwing import (
     KNNGraph,
@@ -35,11 +33,11 @@ from lapwing.exceptions import (
     SingleClassWarning,
     UnlabeledComponentWarning,
 )
-from tests.helpers.answers import coded_targets, labeled_rows, scores
+from tests.helpers.answers import coded_targets, scores
 from tests.helpers.data import data_for, labeled_clusters
+from tests.helpers.embedded import is_tube, objective
 from tests.helpers.estimators import EXAMPLES as EVERY
 from tests.helpers.estimators import Example, fitted
-from tests.helpers.manifold import dense_laplacian
 from tests.helpers.warned import texts
 
 clusters = partial(labeled_clusters, n_features=4, distance=1.8)
@@ -62,32 +60,11 @@ every_example = pytest.mark.parametrize("name", EXAMPLES)
 every_class = pytest.mark.parametrize("cls", CLASSES)
 
 
-def is_tube(model: Any) -> bool:
-    return isinstance(model, (LapESVC, LapESVR))
-
-
-def objective(model: Any, X: Any, y: Any) -> np.ndarray:
-    """Compute the objective (14) or (33) at the fitted function and virtual labels."""
-    f, g = scores(model, X), model.virtual_labels_
-    if hasattr(model, "coef_"):
-        norm = (model.coef_**2).sum(axis=1)
-    else:
-        K = rbf_kernel(model.X_fit_, gamma=model.kernel_.gamma)
-        norm = np.einsum("ij,ij->j", model.alpha_, K @ model.alpha_)
-    r = f - g
-    loss = model.C / 2 * r**2
-    if is_tube(model):
-        loss = model.C * np.maximum(np.abs(r) - model.epsilon, 0)
-    fit = model.lam / 2 * ((g[labeled_rows(y)] - coded_targets(model, y)) ** 2).sum(axis=0)
-    smooth = model.mu / 2 * np.einsum("ij,ij->j", g, dense_laplacian(model) @ g)
-    return norm / 2 + loss.sum(axis=0) + fit + smooth
-
-
 # ---- the shared suite --------------------------------------------------------------------------
 
 
 @every_example
-def test_attributes(name: str) -> None:
+def test_attributes_and_objective(name: str) -> None:
     model, X, y = fitted(EXAMPLES[name])
     assert model.virtual_labels_.shape == (len(X), coded_targets(model, y).shape[1])
     assert np.abs(scores(model, X) - model.virtual_labels_).max() > 1e-3
@@ -96,24 +73,13 @@ def test_attributes(name: str) -> None:
     if model.n_eigenvectors is None:
         assert not hasattr(model, "eigenvalues_")
     else:
-        assert model.eigenvalues_.shape == (min(eigenvectors_of(model), len(X)),)
+        wanted = 50 if model.n_eigenvectors == "auto" else model.n_eigenvectors
+        assert model.eigenvalues_.shape == (min(wanted, len(X)),)
         assert (np.diff(model.eigenvalues_) >= 0).all()
-
-
-@every_example
-def test_objective_is_that_of_the_answers(name: str) -> None:
-    model, X, y = fitted(EXAMPLES[name])
     np.testing.assert_allclose(objective(model, X, y), model.objective_, rtol=1e-6)
 
 
 # ---- relations between methods -----------------------------------------------------------------
-
-
-def eigenvectors_of(model: Any) -> int:
-    """Return the given number; 'auto' is 50, or two for each class."""
-    if model.n_eigenvectors != "auto":
-        return int(model.n_eigenvectors)
-    return max(50, 2 * (1 if len(model.classes_) == 2 else len(model.classes_)))
 
 
 @pytest.mark.filterwarnings("ignore::lapwing.exceptions.UnlabeledComponentWarning")
@@ -167,15 +133,6 @@ def test_large_loss_weight_gives_laprls() -> None:
     np.testing.assert_allclose(model.virtual_labels_, lap.decision_function(X), atol=1e-9)
 
 
-def test_only_support_vectors_are_kept() -> None:
-    X, y, _ = clusters(2)
-    model = LapESVC(C=1.0, epsilon=0.2).fit(X, y)
-    assert 0 < len(model.alpha_) < len(X)
-    assert (model.alpha_ != 0).all()
-    np.testing.assert_array_equal(model.X_fit_, X[model.basis_])
-    assert len(LapESVC(C=1.0).fit(X, y).alpha_) == len(X)  # epsilon = 0
-
-
 # ---- paths -------------------------------------------------------------------------------------
 
 
@@ -190,25 +147,6 @@ def test_many_points_take_landmarks_by_themselves(
     assert "Landmarks" in caplog.text
     given = cls(tol=1e-11, space=Landmarks()).fit(X, y)
     np.testing.assert_array_equal(scores(model, X), scores(given, X))
-    full = cls(tol=1e-11, space=None).fit(X, y)
-    assert full.solver_ in ("cholesky", "interior point")
-    np.testing.assert_allclose(scores(full, X), scores(given, X), atol=1e-3)
-
-
-@pytest.mark.parametrize("power", [1, 2])
-def test_many_points_with_the_exact_graph_kernel_take_conjugate_gradient(
-    power: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    X, y, _ = clusters()
-    options = {"lam": 50, "mu": 5, "n_eigenvectors": None, "space": Landmarks(30), "tol": 1e-11}
-    model = LapERLSClassifier(graph=KNNGraph(6, power=power), **options)
-    dense = clone(model).fit(X, y)
-    monkeypatch.setitem(choice._MATRIX_POINTS, "squared", 50)
-    found = model.fit(X, y)
-    assert (dense.solver_, found.solver_) == ("cholesky", "conjugate gradient")
-    assert found.n_iter_ > 1
-    np.testing.assert_allclose(found.virtual_labels_, dense.virtual_labels_, atol=1e-7)
-    np.testing.assert_allclose(scores(found, X), scores(dense, X), atol=1e-7)
 
 
 def test_eigenpairs_are_cached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

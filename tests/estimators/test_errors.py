@@ -38,7 +38,6 @@ from lapwing.estimators.input_checks import check_kernel_matrix
 from lapwing.exceptions import (
     FeatureScaleWarning,
     LapwingWarning,
-    NothingUnlabeledWarning,
     OutlierWarning,
     SingleClassWarning,
     UnlabeledComponentWarning,
@@ -213,6 +212,12 @@ ITERATES = "stopping needs solver='pcg'.* not solver='{}'.*stopping=None"
 UNKNOWN = r"validation_data: 1 of the 3 entries of y are unlabelled, first in row 2\. Leave such"
 # Equal rows are one point and not neighbours.
 THREE_POINTS = {"X": np.repeat([[0.0], [1.0], [2.0]], 5, axis=0), "y": np.repeat([0, -1, 1], 5)}
+
+
+def never(A: Any, B: Any) -> Any:
+    raise AssertionError("the kernel was computed")
+
+
 # (estimator, arguments of `fit`, message); other errors of y are in tests/classes.
 FITS: list[tuple[Any, dict[str, Any], str]] = [
     (LapSVC(), {"X": X[:1], "y": Y[:1]}, r"Found array with 1 sample\(s\).* a minimum of 2 is req"),
@@ -241,7 +246,8 @@ FITS: list[tuple[Any, dict[str, Any], str]] = [
         for estimator in (LapSVC(), LapSVC(loss="hinge"), S3VC(), BalancedGraphClassifier())
     ),
     *(
-        (LapSVC(loss="hinge", solver=solver), {}, rf"solver='{solver}' needs .*'hinge'.*er='dual'")
+        # Before the kernel is computed.
+        (LapSVC(never, loss="hinge", solver=solver), {}, rf"'{solver}' needs .*'hinge'.*er='dual'")
         for solver in ("newton", "pcg")
     ),
     (
@@ -280,19 +286,6 @@ FITS: list[tuple[Any, dict[str, Any], str]] = [
 def test_rejects_invalid_arguments(estimator: Any, given: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         clone(estimator).fit(**{"X": X, "y": labels(type(estimator))} | given)
-
-
-def test_checks_solvers_before_computing_kernels() -> None:
-    def never(a: Any, b: Any) -> Any:
-        raise AssertionError("the kernel was computed")
-
-    with pytest.raises(ValueError, match="needs a differentiable loss"):
-        LapSVC(never, loss="hinge", solver="pcg").fit(X, Y)
-
-
-def test_epsilon_insensitive_loss_takes_no_validation_data() -> None:
-    with pytest.raises(TypeError, match=r"unexpected keyword argument 'validation_data'"):
-        LapSVR().fit(X, T, validation_data=(X, T))
 
 
 # ---- memory ------------------------------------------------------------------------------------
@@ -360,6 +353,9 @@ def test_warns_about_components_without_labels() -> None:
         r"More neighbours .* keep power=3 then",
         text,
     )
+    # Repeated rows are one point, and rows are those of X.
+    twice = np.repeat(apart(), 2, axis=0), np.repeat(y, 2)
+    assert "e.g. row 60 (" in the_only(lambda: model.fit(*twice), UnlabeledComponentWarning)
     y[30] = 1
     assert warned(lambda: model.fit(apart(), y)) == []
 
@@ -388,14 +384,6 @@ def test_warning_names_rows_of_large_components() -> None:
     assert messages([1000]) == ""
 
 
-def test_rows_to_label_are_those_of_x() -> None:
-    """Rows count from 0 in X, although repeated rows are one point of the graph."""
-    twice = np.repeat(apart(), 2, axis=0)
-    model = LapSVC(graph=KNNGraph(4), gamma=0.01)
-    text = the_only(lambda: model.fit(twice, np.repeat(APART, 2)), UnlabeledComponentWarning)
-    assert "e.g. row 60 (" in text
-
-
 @pytest.mark.parametrize("estimator", CLASSIFIERS)
 def test_warns_if_all_unlabelled_points_get_one_class(estimator: type) -> None:
     y = np.where(TRUTH == 0, "fir", "?")
@@ -408,14 +396,8 @@ def test_warns_if_all_unlabelled_points_get_one_class(estimator: type) -> None:
         text,
     )
     assert set(model.transduction_[y == "?"]) == {"oak"}
-
-
-def test_does_not_warn_about_the_class_of_one_point() -> None:
-    y = TRUTH.copy()
-    y[7] = -1
-    assert warned(lambda: LapSVC().fit(X, y)) == []
-    caught = warned(lambda: LapSVC().fit(X, TRUTH))
-    assert [warning.category for warning in caught] == [NothingUnlabeledWarning]
+    one = np.where(ROW == 7, -1, TRUTH)
+    assert warned(lambda: estimator().fit(X, one)) == []  # a single point has one class
 
 
 @pytest.mark.parametrize("estimator", READERS)
@@ -437,23 +419,18 @@ def test_warns_about_features_of_different_scales(estimator: type) -> None:
 
 
 @pytest.mark.parametrize("container", [np.asarray, ArrayRows])
-@pytest.mark.parametrize(
-    ("factors", "shift", "expected"),
-    [
+def test_scales_that_differ_too_much(container: Any) -> None:
+    ramp = np.linspace(0, 1, N)
+    for factors, shift, expected in (
         ([1, 9_999], [0, 0], False),
         ([1, 10_010], [0, 0], True),
         ([1e-3, 10.01], [0, 1e6], True),
         ([1, 1], [0, 1e9], False),
         ([1e-9, 1e-9], [0, 0], False),
-    ],
-)
-def test_scales_that_differ_too_much(
-    container: Any, factors: Any, shift: Any, expected: bool
-) -> None:
-    ramp = np.linspace(0, 1, N)
-    grid = np.column_stack([ramp, ramp[::-1]]) * factors + shift
-    found = warned(lambda: input_checks.warn_feature_scales(container(grid)))
-    assert [warning.category for warning in found] == [FeatureScaleWarning] * expected
+    ):
+        grid = container(np.column_stack([ramp, ramp[::-1]]) * factors + shift)
+        found = warned(lambda grid=grid: input_checks.warn_feature_scales(grid))
+        assert [w.category for w in found] == [FeatureScaleWarning] * expected, factors
 
 
 @pytest.mark.parametrize("container", [np.asarray, sp.csr_array])

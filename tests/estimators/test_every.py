@@ -22,6 +22,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 import lapwing
 from lapwing import S3VC, BalancedGraphClassifier, EigenfunctionClassifier, Landmarks, Linear
 from lapwing.classes.decoding import of_each_class
+from lapwing.classes.probabilities import class_probabilities
 from lapwing.estimators.path import PathEstimator
 from lapwing.estimators.template import is_fitted_name
 from lapwing.exceptions import UnlabeledComponentWarning
@@ -98,6 +99,8 @@ def test_answers_agree_with_each_other(name: str) -> None:
     sure = ordered[:, -1] - ordered[:, -2] > 1e-9
     assert sure.sum() > 50
     np.testing.assert_array_equal(model.transduction_[sure], model.classes_[f.argmax(axis=1)[sure]])
+    shares = class_probabilities(f, model.probability_sharpness_)
+    np.testing.assert_allclose(model.transduction_proba_, shares, rtol=1e-6)
 
 
 @every(has("kernel"))
@@ -181,6 +184,8 @@ def test_repeated_row_equals_weight_two(name: str) -> None:
     model = EXAMPLES[name].fit(X, y, sample_weight=weights)
     repeated = EXAMPLES[name].fit(np.vstack([X, X[twice]]), np.append(y, y[twice]))
     EXAMPLES[name].check_same(repeated, model, X)
+    if is_classifier(model):
+        assert repeated.probability_sharpness_ == pytest.approx(model.probability_sharpness_)
     assert repeated.transduction_.shape == repeated.labeled_.shape == (len(X) + len(twice),)
     np.testing.assert_array_equal(
         repeated.transduction_[len(X) :], repeated.transduction_[: len(X)][twice]

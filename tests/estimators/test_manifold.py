@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from sklearn.base import clone, is_classifier
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Ridge
@@ -20,12 +19,11 @@ from sklearn.svm import SVC, SVR, LinearSVC
 
 from lapwing import AffinityGraph, KNNGraph, LapRLSRegressor, LapSVC, LapSVR
 from lapwing.estimators.manifold import ManifoldEstimator
-from lapwing.exceptions import UnlabeledComponentWarning
 from tests.helpers.answers import coded_targets, labeled_rows, scores
 from tests.helpers.data import labeled_clusters, labeled_curve
 from tests.helpers.estimators import EXAMPLES as EVERY
-from tests.helpers.estimators import Example, fitted, weighted
-from tests.helpers.manifold import dense_smoothness, given_graph, gram, is_linear
+from tests.helpers.estimators import Example, weighted
+from tests.helpers.manifold import dense_smoothness, gram, is_linear
 from tests.helpers.problems import loss_slope, loss_value
 
 FLAT = KNNGraph(6, normalized=False)
@@ -112,25 +110,6 @@ def test_objective_is_that_of_the_paper(name: str) -> None:
     )
 
 
-@every_example
-def test_an_isolated_unlabelled_point_changes_nothing(name: str) -> None:
-    estimator = EXAMPLES[name].estimator
-    if not estimator.gamma_I:
-        pytest.skip("there is no graph")
-    model, X, y = fitted(EXAMPLES[name])
-    n = len(X)
-    W = sp.block_array([[model.affinity_, None], [None, sp.csr_array((1, 1))]]).tocsr()
-    gamma = 1.0 if is_linear(estimator) else model.kernel_.gamma
-    more = clone(estimator).set_params(graph=given_graph(model, W), gamma=gamma)
-    blank = np.nan if y.dtype.kind == "f" else -1
-    with pytest.warns(UnlabeledComponentWarning, match="1 of the graph's 2 connected components"):
-        more.fit(np.vstack([X, [[1.0, 2.0, 3.0]]]), np.append(y, blank))
-    f = scores(model, X)
-    np.testing.assert_allclose(scores(more, X), f, atol=1e-6 * np.abs(f).max())
-    if not is_linear(estimator):
-        np.testing.assert_allclose(more.alpha_[n], 0, atol=1e-9)
-
-
 # ---- the machines that they become ---------------------------------------------------------------
 
 
@@ -182,35 +161,7 @@ def test_without_a_graph_it_is_a_model_of_scikit_learn(name: str) -> None:
         np.testing.assert_array_equal(ours.predict(X), theirs.predict(X))
 
 
-@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
-@pytest.mark.parametrize("solver", ["auto", "newton", "pcg", "dual"])
-def test_more_features_than_points(solver: str, form: Any) -> None:
-    rng = np.random.default_rng(0)
-    X = np.where(rng.random((40, 150)) < 0.8, 0, rng.standard_normal((40, 150)))
-    y = np.full(40, -1)
-    y[:12] = np.arange(12) % 2
-    options = {"gamma_A": 0.1, "tol": 1e-9}
-    f = LapSVC(lambda X, Z: X @ Z.T, **options).fit(X, y).decision_function(X)
-    linear = LapSVC("linear", solver=solver, **options).fit(form(X), y)
-    assert linear.coef_.shape == (1, 150)
-    np.testing.assert_allclose(linear.decision_function(form(X)), f, atol=1e-6)
-
-
 # ---- rows that are one point, or are not --------------------------------------------------------
-
-
-def test_conflicting_labels_of_one_point_all_count() -> None:
-    X, y, _ = labeled_curve()
-    i, j = np.flatnonzero(~np.isnan(y))[:2]
-    extra = np.append(y, [y[i] + 3, y[j]])
-    both = LapRLSRegressor(gamma_A=1e-2).fit(np.vstack([X, X[i], X[j]]), extra)
-    mean, w = y.copy(), np.ones(len(X))
-    mean[i] += 1.5
-    w[[i, j]] = 2
-    averaged = LapRLSRegressor(gamma_A=1e-2).fit(X, mean, sample_weight=w)
-    np.testing.assert_allclose(both.predict(X), averaged.predict(X), atol=1e-8)
-    # The variance of the two labels only adds to the objective.
-    np.testing.assert_allclose(both.objective_, averaged.objective_ + 2 * 1.5**2, rtol=1e-8)
 
 
 def test_with_a_given_graph_equal_rows_are_different_points() -> None:

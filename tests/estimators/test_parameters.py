@@ -129,23 +129,6 @@ def test_classes_have_no_attributes_of_other_families(estimator: Any) -> None:
     assert {name for name in known if not callable(getattr(estimator, name))} == set()
 
 
-@pytest.mark.parametrize("name", ["graph", "space"])
-@pytest.mark.parametrize("estimator", EVERY)
-def test_rejects_objects_that_are_no_graph_or_space(estimator: Any, name: str) -> None:
-    """For a class instead of an instance, the message names the class."""
-    if name not in estimator().get_params(deep=False):
-        return
-    X, y = data_of(estimator)
-    given = {"gamma_I": 1.0} if "gamma_I" in estimator().get_params() else {}
-    meant = {"graph": KNNGraph, "space": lapwing.Landmarks}[name]
-    for value, message in (
-        (5, rf"{name}=5 is not an? "),
-        (meant, rf"is not an? .*(Did you mean {name}={meant.__name__}\(|Use AnchorGraph)"),
-    ):
-        with pytest.raises(TypeError, match=message):
-            estimator(**given, **{name: value}).fit(X, y)
-
-
 @pytest.mark.parametrize(
     ("estimator", "kind", "message"),
     [

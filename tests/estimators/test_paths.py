@@ -27,11 +27,7 @@ from lapwing.classes.decoding import predict_codes
 from lapwing.estimators import embedded
 from lapwing.estimators.path import Scores
 from lapwing.estimators.template import prepare, solve
-from lapwing.exceptions import (
-    FewEigenvectorsWarning,
-    FewLabelsWarning,
-    UnlabeledComponentWarning,
-)
+from lapwing.exceptions import FewEigenvectorsWarning, FewLabelsWarning, UnlabeledComponentWarning
 from lapwing.graphs.registry import default_graphs
 from lapwing.kernels import Kernel
 from lapwing.solvers.embedded.posterior import SpectralPath
@@ -271,16 +267,6 @@ def test_default_widths_and_graphs(estimator: Any, factors: list[int]) -> None:
         assert set(results["param_n_eigenvectors"].tolist()) == {25, 36}
 
 
-@pytest.mark.parametrize("estimator", [LapRLSClassifierCV, LapSVCCV, LapERLSClassifierCV])
-def test_graphs_that_are_given_stay_as_they_are(estimator: Any) -> None:
-    X, y, _ = data_for(estimator())
-    given = [KNNGraph(5), KNNGraph(5, power=1), KNNGraph(4)]
-    model = estimator(graphs=given, gammas=["scale"]).fit(X, y)
-    assert all(model.graphs[i] is graph for i, graph in enumerate(given))
-    assert not any(key.endswith("_") for graph in given for key in vars(graph))
-    assert any(model.best_params_["graph"] is graph for graph in given)
-
-
 # ---- what settings share -----------------------------------------------------------------------
 
 
@@ -336,30 +322,6 @@ def test_settings_share_their_parts(
 
 
 @pytest.mark.parametrize(
-    "estimator",
-    [LapRLSClassifierCV(), LapSVCCV(), LapRLSRegressorCV(), LapERLSClassifierCV()],
-    ids=str,
-)
-def test_keeps_the_defaults_without_labels_to_hold_out(estimator: Any) -> None:
-    X, y, _ = data_for(estimator, n=80)
-    if is_classifier(estimator):
-        y[np.flatnonzero(y == 2)[1:]] = -1
-    else:
-        y[np.flatnonzero(~np.isnan(y))[1:]] = np.nan
-    with pytest.warns(FewLabelsWarning, match="No parameters were selected.*at least two rows"):
-        fitted = clone(estimator).fit(X, y)
-    usual = estimator._plain()
-    assert np.isnan(fitted.best_score_)
-    assert fitted.cv_results_ == {}
-    factor = 1.0 if is_classifier(estimator) else 0.2  # values are smoother than classes
-    expected = defaults(fitted, X) | {"gamma": factor / X.var(axis=0).sum()}
-    found = {name: fitted.best_params_[name] for name in expected}
-    assert found == pytest.approx(expected)
-    expected = usual.set_params(gamma=found["gamma"]).fit(X, y)
-    np.testing.assert_array_equal(fitted.transduction_, expected.transduction_)
-
-
-@pytest.mark.parametrize(
     ("estimator", "nearest"),
     [
         (
@@ -371,17 +333,26 @@ def test_keeps_the_defaults_without_labels_to_hold_out(estimator: Any) -> None:
             {"lam": 1e3, "mu": 50.0, "n_eigenvectors": 40, "C": 10.0},
         ),
         (LapSVCCV(gamma_As=[2e-3, 1e-2], gamma_Is=[1.0]), {"gamma_A": 2e-3, "gamma_I": 1.0}),
+        (LapRLSRegressorCV(gamma_Is=[2e-3, 0.1, 1.0]), {"gamma_A": 1e-4, "gamma_I": 2e-3}),
     ],
-    ids=["manifold", "embedded", "not the default grid"],
+    ids=["manifold", "embedded", "not the default grid", "regression"],
 )
 def test_without_labels_to_hold_out_the_setting_nearest_to_the_defaults_is_chosen(
     estimator: Any, nearest: dict[str, float]
 ) -> None:
-    X, y, _ = data_for(estimator, n=80, n_labels=1)
+    """With a single label of one class, or a single target."""
+    X, y, _ = data_for(estimator, n=80)
+    if is_classifier(estimator):
+        y[np.flatnonzero(y == 2)[1:]] = -1
+    else:
+        y[np.flatnonzero(~np.isnan(y))[1:]] = np.nan
     scale = float(1 / X.var(axis=0).sum())
-    with pytest.warns(FewLabelsWarning):
-        fitted = with_grid(estimator, gammas=[9 * scale, 2 * scale], graphs=[FLAT]).fit(X, y)
-    assert fitted.best_params_ == nearest | {"gamma": 2 * scale, "graph": FLAT}
+    with pytest.warns(FewLabelsWarning, match="No parameters were selected.*at least two rows"):
+        fitted = with_grid(estimator, gammas=[scale / 4, 3 * scale], graphs=[FLAT]).fit(X, y)
+    assert np.isnan(fitted.best_score_)
+    assert fitted.cv_results_ == {}
+    gamma = 3 * scale if is_classifier(estimator) else scale / 4  # values are smoother
+    assert fitted.best_params_ == nearest | {"gamma": gamma, "graph": FLAT}
 
 
 @of_both
@@ -409,15 +380,6 @@ def test_a_precomputed_kernel_and_graph(estimator: Any) -> None:
     assert "gamma" not in model.best_params_
     with pytest.raises(ValueError, match="leaves no points to build a graph from"):
         with_grid(estimator, kernel="precomputed", graphs=None).fit(K, y)
-
-
-def test_more_features_than_points() -> None:
-    X, y, _ = data_for(BOTH[0])
-    wide = np.hstack([X, np.random.default_rng(0).normal(size=(len(X), 60))])
-    linear = rls(kernel="linear").fit(wide, y)
-    graphs = {"graphs": [AffinityGraph(KNNGraph(5).affinity(wide), power=2)]}
-    matrix = LapRLSClassifierCV("precomputed", **SMALL | graphs).fit(wide @ wide.T, y)
-    np.testing.assert_allclose(matrix.cv_results_[ERROR], linear.cv_results_[ERROR][:4], rtol=1e-8)
 
 
 # ---- warnings ----------------------------------------------------------------------------------

@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.gaussian_process import GaussianProcessRegressor
-from sklearn.gaussian_process.kernels import Kernel
 from sklearn.metrics.pairwise import pairwise_kernels
 
 from lapwing import KNNGraph, Landmarks, LapERLSRegressor, LapRLSRegressor, LapRLSRegressorCV
@@ -143,40 +141,6 @@ def test_deviations_and_covariances_are_those_of_all_parameters(name: str) -> No
         found.values, expected[:, points], atol=1e-7 * np.abs(expected[:, points]).max()
     )
     assert found.noise_variance == (1 / model.lam if joint else 1)
-
-
-class Explicit(Kernel):
-    """Kernel given by its matrix on numbered points."""
-
-    def __init__(self, matrix: Any) -> None:
-        self.matrix = matrix
-
-    def __call__(self, A: Any, B: Any = None, eval_gradient: bool = False) -> Any:
-        B = A if B is None else B
-        return self.matrix[np.ix_(A[:, 0].astype(int), B[:, 0].astype(int))]
-
-    def diag(self, A: Any) -> Any:
-        return np.diag(self.matrix)[A[:, 0].astype(int)]
-
-    def is_stationary(self) -> bool:
-        return False
-
-
-def test_deviations_match_scikit_learn_with_the_deformed_kernel() -> None:
-    model = clone(CASES["no bias"]).fit(X, Y, sample_weight=W)
-    n, points = len(X), np.vstack([X, NEW])
-    K = kernel_of(model, points)
-    P = penalty(model) / model.gamma_A
-    # Sindhwani, Niyogi and Belkin 2005, (8).
-    T = (K - K[:, :n] @ np.linalg.solve(np.eye(n) + P @ K[:n, :n], P @ K[:n])) / model.gamma_A
-    known = np.flatnonzero(~np.isnan(Y))
-    process = GaussianProcessRegressor(Explicit(T), alpha=1 / W[known], optimizer=None)
-    process.fit(known[:, None], Y[known])
-    mean, std = process.predict(np.arange(n, len(points))[:, None], return_std=True)
-    found, spread = model.predict(NEW, return_std=True)
-    np.testing.assert_allclose(found, mean, atol=1e-8)
-    noise = Y[known] @ process.alpha_ / len(known)
-    np.testing.assert_allclose(spread, np.sqrt(noise) * std, rtol=1e-8)
 
 
 @pytest.mark.parametrize("chosen", [False, True], ids=["plain", "path"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,11 +14,10 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import make_moons
 from sklearn.ensemble import BaggingClassifier, StackingClassifier, VotingClassifier
 from sklearn.exceptions import NotFittedError
-from sklearn.frozen import FrozenEstimator
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.model_selection import cross_val_score
 from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier, OutputCodeClassifier
 
-from lapwing import KNNGraph, LapRLSClassifier, LapRLSRegressor, LapSVC
+from lapwing import FewLabelClassifier, KNNGraph, LapRLSClassifier, LapRLSRegressor, LapSVC
 from lapwing.exceptions import NothingUnlabeledWarning, UnlabeledMarkerWarning
 from tests.estimators.test_sklearn import EVERY_CLASSIFIER, EVERY_REGRESSOR, quick
 from tests.helpers.warned import warned
@@ -55,6 +53,7 @@ FORMS: list[tuple[Any, tuple[Any, ...]]] = [
     (pd.Series(given(TRUTH, pd.NA), dtype="Int64"), (None,)),
     (pd.Series(given(NAMES, None), dtype="category"), (None,)),
     (pl.Series(given(TRUTH, None)), (None,)),
+    *((np.ma.masked_array(y, mask=~KNOWN), (None,)) for y in (TRUTH, NAMES, TRUTH / 1.0)),
 ]
 
 
@@ -75,20 +74,12 @@ def test_every_classifier_finds_the_markers(estimator: Any) -> None:
 
 
 def test_signs_are_classes() -> None:
-    estimator = LapSVC()
     signs = np.where(TRUTH == 0, -1, 1)
-    caught = warned(lambda: estimator.fit(X, signs), *ABOUT_Y)
-    assert [warning.category for warning in caught] == [NothingUnlabeledWarning]
-    assert "-1 and 1 are all that y contains, so both are classes" in str(caught[0].message)
-    assert caught[0].filename == __file__
-    assert estimator.classes_.tolist() == [-1, 1]
-    assert estimator.unlabeled_ == ()
-    assert estimator.score(X, signs) > 0.9
-    estimator.fit(X, np.where(KNOWN, signs, np.nan))
-    assert estimator.classes_.tolist() == [-1, 1]
-    assert estimator.unlabeled_ == (None,)
+    model = LapSVC().fit(X, np.where(KNOWN, signs, np.nan))
+    assert model.classes_.tolist() == [-1, 1]
+    assert model.unlabeled_ == (None,)
     # -1 is a label in score as well.
-    assert estimator.score(X[TRUTH == 0], signs[TRUTH == 0]) > 0.9
+    assert model.score(X[TRUTH == 0], signs[TRUTH == 0]) > 0.9
 
 
 @pytest.mark.parametrize("estimator", [*CLASSIFIERS, *REGRESSORS], ids=name_of)
@@ -125,16 +116,6 @@ def test_score_ignores_unlabelled_rows() -> None:
     assert np.isfinite(cross_val_score(LapSVC(), X, y, cv=3)).all()
 
 
-def test_score_reads_markers_like_fit() -> None:
-    model = LapRLSClassifier().fit(X, Y)
-    wrong = np.where(np.arange(N) % 2 == 0, TRUTH, (TRUTH + 1) % 3)
-    some = [None, -1, np.nan]
-    y = [int(w) if i % 2 else some[i % 3] for i, w in enumerate(wrong)]
-    assert model.score(X, y) == model.score(X[1::2], wrong[1::2]) < 0.2
-    assert model.score(X, np.array(y, dtype=object)) == model.score(X, y)
-    assert LapRLSClassifier(unlabeled=9).fit(X, np.where(KNOWN, TRUTH, 9)).score(X, Y) < 0.5
-
-
 # ---- regressions -------------------------------------------------------------------------------
 
 
@@ -158,17 +139,6 @@ def test_every_regressor_reads_missing_targets(estimator: Any) -> None:
 # ---- masked arrays -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("values", [TRUTH, NAMES, TRUTH / 1.0], ids=["ints", "texts", "floats"])
-def test_masked_labels_are_unlabelled(values: Any) -> None:
-    y, expected = np.ma.masked_array(values, mask=~KNOWN), given(values, None)
-    points = np.ma.masked_array(X)  # with an empty mask
-    model, plain = LapRLSClassifier().fit(points, y), LapRLSClassifier().fit(X, expected)
-    assert model.unlabeled_ == (None,)
-    for name in ("labeled_", "classes_", "transduction_"):
-        np.testing.assert_array_equal(getattr(model, name), getattr(plain, name))
-    assert model.score(X, y) == plain.score(X, expected)
-
-
 def test_rejects_masked_points_and_weights() -> None:
     masked = np.ma.masked_array(X, mask=np.zeros(X.shape, dtype=bool))
     masked[3:5, 0] = np.ma.masked
@@ -177,11 +147,15 @@ def test_rejects_masked_points_and_weights() -> None:
         r"Fill them first, e\.g\. SimpleImputer\(\)\.fit_transform\(X\.filled\(numpy\.nan\)\)\."
     )
     model = LapRLSClassifier().fit(X, Y)
-    for use in (lambda: clone(model).fit(masked, Y), lambda: model.predict(masked)):
+    for use in (
+        lambda: clone(model).fit(masked, Y),
+        lambda: model.predict(masked),
+        lambda: FewLabelClassifier().fit(masked, Y),  # before candidates are compared
+        lambda: KNNGraph().affinity(masked),
+    ):
         with pytest.raises(ValueError, match=refused):
             use()
-    with pytest.raises(ValueError, match=refused):
-        KNNGraph().affinity(masked)
+    LapRLSClassifier().fit(np.ma.masked_array(X), Y)  # with an empty mask
     weights = np.ma.masked_array(np.ones(len(Y)), mask=np.arange(len(Y)) == 2)
     with pytest.raises(ValueError, match=r"sample_weight is a masked array with 1 masked values"):
         LapRLSClassifier().fit(X, Y, sample_weight=weights)
@@ -237,41 +211,3 @@ def test_one_vs_rest_warning_advises_the_whole_fit() -> None:
         assert "make a class of the marker: fit this estimator itself." in message
         if "unlabeled=" in message.partition("Most rows")[2]:
             assert "and label rows of a second class." in message
-
-
-@pytest.mark.parametrize("blank", [-1, ""])
-def test_recommended_alternatives_to_meta_estimators_work(blank: Any) -> None:
-    truth = TRUTH if blank == -1 else NAMES
-    held = np.flatnonzero(KNOWN)[21:]
-    y = np.array(given(truth, blank))
-    y[held] = blank
-    models = [LapRLSClassifier().fit(X, y), LapSVC().fit(X, y)]
-    calibrated = CalibratedClassifierCV(FrozenEstimator(models[0])).fit(X[held], truth[held])
-    stacked = StackingClassifier([(name_of(model), model) for model in models], cv="prefit").fit(
-        X[held], truth[held]
-    )
-    for meta in (calibrated, stacked):
-        assert meta.classes_.tolist() == np.unique(truth).tolist()
-        assert meta.score(X, truth) > 0.9
-    total = sum(model.decision_function(X) for model in models)
-    assert np.mean(models[0].classes_[total.argmax(axis=1)] == truth) > 0.9
-
-
-@pytest.mark.parametrize("y", [Y, np.array(given(NAMES, ""))], ids=["numbers", "texts"])
-def test_grid_search_passes_markers_on(y: Any) -> None:
-    search = GridSearchCV(LapRLSClassifier(), {"gamma_A": [1e-3, 1e-2]}, cv=3, error_score="raise")
-    search.fit(X, y)
-    assert len(search.classes_) == 3
-    assert search.best_score_ > 0.9
-    assert search.best_estimator_.unlabeled_ == (y[-1],)
-
-
-# ---- the pages ---------------------------------------------------------------------------------
-
-
-def test_documentation_names_meta_estimators_and_warnings() -> None:
-    text = (Path(__file__).parents[2] / "docs" / "guide" / "labels.md").read_text(encoding="utf-8")
-    for meta in ("OneVsRest", "OneVsOne", "OutputCode", "Stacking", "Voting", "Bagging"):
-        assert f"{meta}Classifier" in text
-    for category in ABOUT_Y:
-        assert category.__name__ in text

@@ -10,11 +10,9 @@ import pytest
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-import lapwing
 from lapwing import (
     S3VC,
     AnchorGraphClassifier,
-    BalancedGraphClassifier,
     EigenfunctionClassifier,
     KNNGraph,
     Landmarks,
@@ -32,7 +30,6 @@ from lapwing import (
 from lapwing.estimators import diagnostics, input_checks
 from lapwing.estimators.choice import seconds_of_columns
 from lapwing.estimators.input_checks import LONG
-from lapwing.estimators.path import PathEstimator
 from lapwing.exceptions import (
     ClassPriorWarning,
     ConstantFitWarning,
@@ -42,7 +39,6 @@ from lapwing.exceptions import (
 from lapwing.solvers.base import Result, Settings, Status
 from tests.helpers.answers import scores
 from tests.helpers.data import data_for
-from tests.helpers.members import check_examples
 from tests.helpers.warned import texts
 
 CONSTANT = [
@@ -78,20 +74,6 @@ def test_warns_once_about_a_null_solution(estimator: Any) -> None:
     assert "Usual causes: " in message
 
 
-def test_every_estimator_has_a_null_solution() -> None:
-    # Estimators that choose settings exclude constant ones; volumes exclude them in a partition.
-    check_examples(
-        {type(estimator).__name__ for estimator in CONSTANT},
-        [
-            name
-            for name in lapwing.estimators.__all__
-            if not issubclass(getattr(lapwing, name), PathEstimator | BalancedGraphClassifier)
-        ],
-        registry="__all__ of lapwing.estimators",
-        place="CONSTANT in tests/estimators/test_warnings.py",
-    )
-
-
 @pytest.mark.parametrize("weight", [1e-12, 1e-100])
 @pytest.mark.parametrize("cls", [LapSVC, LapRLSClassifier, LapESVC, EigenfunctionClassifier])
 def test_warns_about_weights_near_0(cls: Any, weight: float) -> None:
@@ -100,15 +82,11 @@ def test_warns_about_weights_near_0(cls: Any, weight: float) -> None:
         cls().fit(X, y, sample_weight=np.full(len(y), weight))
 
 
-def test_warning_lists_the_weights_of_the_objective() -> None:
+def test_warning_lists_the_weights_of_the_objective_or_names_the_function() -> None:
     X, y, _ = data_for(LapSVC)
     (text,) = texts(lambda: LapSVC(gamma_A=1e20).fit(X, y), ConstantFitWarning)
     assert text.startswith("Decision values vary by ")
     assert "too far apart (gamma_A=1e+20, gamma_I=1.0): use values closer to the def" in text
-
-
-def test_warns_if_only_the_function_is_constant() -> None:
-    X, y, _ = data_for(LapESVC)
     with pytest.warns(ConstantFitWarning, match="The values of f, which `predict` uses, vary"):
         model = LapESVC(C=1e-20).fit(X, y)
     assert np.ptp(scores(model, X), axis=0).max() < 1e-10
