@@ -66,6 +66,12 @@ def test_functions_of_all_directions_are_taken_by_their_eigenvalues() -> None:
     assert (np.diff(found.eigenvalues) >= 0).all()
 
 
+@pytest.fixture
+def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(eigenfunctions, "_BLOCK_BYTES", 1000)
+
+
+@pytest.mark.usefixtures("small_blocks")
 def test_values_at_points_are_interpolated_linearly() -> None:
     X = box(500)
     found = fit_eigenfunctions(X, n_functions=6, n_bins=20)
@@ -83,6 +89,7 @@ def test_values_at_points_are_interpolated_linearly() -> None:
     assert_allclose(found.expand(far, alpha, intercept), U[:, 1:] @ alpha + intercept, atol=1e-12)
 
 
+@pytest.mark.usefixtures("small_blocks")
 def test_histograms_divide_points_between_bins() -> None:
     X = np.random.default_rng(0).normal(size=(400, 3)) * [3, 2, 1]
     turned = principal_rotation(X, 3)
@@ -148,16 +155,6 @@ def test_rejects_bandwidths_that_the_bins_cannot_resolve() -> None:
     with pytest.raises(ValueError, match=message):
         fit_eigenfunctions(X, bandwidth=0.01, n_bins=20)
     fit_eigenfunctions(X, bandwidth=0.01, n_bins=400)
-
-
-def test_blocks_of_rows_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    X = clusters(3)[0]
-    expected = fit_eigenfunctions(X)
-    U = expected.evaluate(X)
-    monkeypatch.setattr(eigenfunctions, "_BLOCK_BYTES", 1000)
-    found = fit_eigenfunctions(X)
-    assert_allclose(found.eigenvalues, expected.eigenvalues, atol=1e-9)
-    assert_allclose(np.abs(found.evaluate(X)), np.abs(U), atol=1e-7)
 
 
 def test_many_features_by_lanczos(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,9 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given
-from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import cdist
 
@@ -82,18 +79,6 @@ FORMS |= {f"offset-{offset:g}": (EXACT + offset, EXACT) for offset in (1e6, 1e9)
 def test_neighbors_of_tied_and_of_far_points(form: str, search: str) -> None:
     X, near = FORMS[form]
     check_neighbors(near, 5, neighbors_by(search, X, 5), rtol=1e-6)
-
-
-@given(
-    X=arrays(
-        np.float64, st.tuples(st.integers(3, 25), st.integers(1, 3)), elements=st.integers(-3, 3)
-    ),
-    k=st.integers(1, 24),
-    metric=st.sampled_from(["euclidean", "cityblock"]),
-)
-def test_neighbors_of_any_points(X: np.ndarray, k: int, metric: str) -> None:
-    k = min(k, len(X) - 1)
-    check_neighbors(X, k, KNNGraph(k, metric=metric).neighbors(X), metric)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -210,30 +195,26 @@ def principal(X: np.ndarray, m: int) -> np.ndarray:
     return np.asarray((U * s)[:, :m])
 
 
-@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
-@pytest.mark.parametrize("shape", [(200, 12), (30, 50)])  # more points than features, and fewer
-def test_components_reduce_the_points(metric: str, shape: tuple[int, int]) -> None:
-    X = gaussian_points(*shape) * np.arange(1, shape[1] + 1)
-    found = KNNGraph(6, n_components=4, metric=metric).neighbors(X)
-    check_neighbors(principal(X, 4), 6, found, metric)
-    assert (found.distances < KNNGraph(6).neighbors(X).distances).any()
-
-
-@pytest.mark.parametrize("m", [4, 7])
-@pytest.mark.parametrize("offset", [0.0, 1e6])  # X'X less its mean would lose all digits
-def test_an_offset_changes_no_component(offset: float, m: int) -> None:
-    X = gaussian_points(100, 7)
-    found = KNNGraph(5, n_components=m).neighbors(X + offset)
-    assert_allclose(found.distances, nearest_distances(principal(X, m), 5), rtol=1e-8)
-
-
-def test_components_are_exact_for_any_seed() -> None:
-    """scikit-learn would take random projections."""
-    X = gaussian_points(520, 60).astype(np.float32)
+@pytest.mark.parametrize(
+    ("shape", "m", "metric", "offset", "dtype"),
+    [
+        ((200, 12), 4, "euclidean", 0, np.float64),
+        ((200, 12), 4, "cosine", 0, np.float64),
+        ((30, 50), 4, "euclidean", 0, np.float64),  # fewer points than features
+        ((30, 50), 4, "cosine", 0, np.float64),
+        ((100, 7), 4, "euclidean", 1e6, np.float64),  # X'X less its mean would lose all digits
+        ((100, 7), 7, "euclidean", 1e6, np.float64),
+        ((520, 60), 8, "euclidean", 0, np.float32),  # scikit-learn would take random projections
+    ],
+)
+def test_components_reduce_the_points(
+    shape: tuple[int, int], m: int, metric: str, offset: float, dtype: Any
+) -> None:
+    exact = gaussian_points(*shape) * np.linspace(1, 2, shape[1])
+    X = (exact + offset).astype(dtype)
     before = X.copy()
-    for seed in (0, None):
-        found = KNNGraph(5, n_components=8, random_state=seed).neighbors(X)
-        assert_allclose(found.distances, nearest_distances(principal(X, 8), 5), 1e-4)
+    found = KNNGraph(6, n_components=m, metric=metric, random_state=None).neighbors(X)
+    check_neighbors(principal(exact, m), 6, found, metric, 1e-7 if dtype == np.float64 else 1e-4)
     assert_array_equal(X, before)
 
 
@@ -241,13 +222,6 @@ def test_components_are_exact_for_any_seed() -> None:
 def test_components_of_points_that_are_all_equal(dtype: Any) -> None:
     found = KNNGraph(3, n_components=1).neighbors(np.full((12, 2), 0.1, dtype=dtype))
     assert_array_equal(found.distances, 0)
-
-
-@pytest.mark.parametrize(("scale", "dtype"), [(1e307, np.float64), (1e30, np.float32)])
-def test_rejects_components_of_points_whose_squares_overflow(scale: float, dtype: Any) -> None:
-    X = (gaussian_points() / 10 * scale).astype(dtype)
-    with pytest.raises(ValueError, match=r"whose squares overflow float\d\d in the principal"):
-        KNNGraph(3, n_components=2).affinity(X)
 
 
 def test_the_memory_of_components_is_forecast(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -299,6 +273,15 @@ SPARSE, ON_DISK = sp.csr_array(gaussian_points()), ArrayRows(gaussian_points())
         ({"approximate": True, "backend": "sklearn"}, "approximate=True needs faiss"),
         ({"backend": "faiss", "metric": "manhattan"}, "not 'manhattan': use those, or backend="),
         ({"approximate": True, "metric": max}, "not <built-in function max>: use those"),
+        (
+            {"X": gaussian_points() * 1e306, "n_components": 2},
+            "whose squares overflow float64 in the",
+        ),
+        (
+            {"X": np.full((9, 3), 1e30, np.float32), "n_components": 2},
+            "whose squares overflow float32",
+        ),
+        ({"X": gaussian_points(1)}, r"n_neighbors=3 must be .* n=1: .*Use more points"),
         ({"X": SPARSE, "n_components": 2}, r"n_components=2 takes dense X only: .*TruncatedSVD"),
         ({"X": SPARSE, "backend": "faiss"}, r"dense X only: use X.toarray\(\).*backend='sklearn'"),
         ({"X": SPARSE, "approximate": True}, r"dense X only: use X.toarray\(\).*backend='sklearn'"),
@@ -317,5 +300,3 @@ def test_rejects_parameters_out_of_range(options: dict[str, Any], message: str) 
 
 def test_all_other_points_may_be_neighbors() -> None:
     assert KNNGraph(np.int64(9)).affinity(gaussian_points(10)).nnz == 90
-    with pytest.raises(ValueError, match=r"n_neighbors=1 must be .* n=1: .*Use more points"):
-        KNNGraph(1).affinity(gaussian_points(1))
