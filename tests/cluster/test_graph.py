@@ -117,18 +117,6 @@ def test_ties_are_edges_as_in_memory(client: Any) -> None:
     np.testing.assert_allclose(found.toarray(), KNNGraph(4).affinity(X).toarray())
 
 
-def test_components_are_numbered_by_their_first_points(client: Any) -> None:
-    X = clouds(3)
-    recipe = KNNGraph(4, normalized=True, approximate=True, target_recall=1.0)
-    laplacian = graph_of(recipe, points_of(client, X, SIZES))
-    local = Laplacian.from_affinity(KNNGraph(4).affinity(X))
-    components = laplacian.components
-    labels = stacked(laplacian.placement.back(components.labels))[:, 0]
-    np.testing.assert_array_equal(labels, local.component_labels)
-    np.testing.assert_array_equal(components.first, [0, 1, 2])
-    np.testing.assert_array_equal(components.sizes, np.bincount(local.component_labels))
-
-
 # In the user's order blocks exchange rows; near their neighbours each holds whole clouds.
 @pytest.mark.parametrize(
     ("n_clouds", "k", "normalized", "approximate"),

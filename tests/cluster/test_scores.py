@@ -17,6 +17,7 @@ dask = pytest.importorskip("dask", reason="dask is not installed")
 CASE = Case(n=120, distance=1.5)
 NEW = np.random.default_rng(1).standard_normal((90, 4)) + CASE.X[:90]
 TRUTH = np.where(np.arange(90) % 4 == 0, -1, np.arange(90) % 3)  # a quarter is not known
+HOLED = np.where(TRUTH[:, None] < 0, np.nan, NEW)  # for what is not known no answer is asked
 
 
 def chunks(values: Any, *sizes: int) -> Any:
@@ -40,17 +41,12 @@ CUTS = [(90,), (30, 60), (10, 0, 70, 0, 10), (0, 90)]
 @pytest.mark.parametrize("cut", CUTS)
 @pytest.mark.parametrize("other", [(90,), (31, 0, 9, 50)])
 def test_accuracy_is_that_in_memory(model: Any, cut: Any, other: Any) -> None:
-    names = np.array(["a", "b", "c", None], dtype=object)
     expected = model.to_local().score(NEW, TRUTH)
     assert 0 < expected < 1
-    X = chunks(NEW, *cut)
-    assert model.score(X, chunks(TRUTH, *other)) == pytest.approx(expected)
-    assert model.score(X, chunks(TRUTH[:, None], *other)) == pytest.approx(expected)
-    assert model.score(X, TRUTH) == pytest.approx(expected)
     rows = np.flatnonzero(TRUTH >= 0)[::-1]
-    assert model.score(X, (rows, TRUTH[rows])) == pytest.approx(expected)
-    with pytest.raises(ValueError, match=r"[Mm]ix of label"):
-        model.score(X, names[TRUTH])
+    in_chunks = (chunks(TRUTH, *other), chunks(TRUTH[:, None], *other))
+    for y in (*in_chunks, TRUTH, (rows, TRUTH[rows])):
+        assert model.score(chunks(HOLED, *cut), y) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("cut", CUTS)
@@ -95,15 +91,11 @@ def test_scores_gather_a_few_numbers_per_chunk(model: Any, monkeypatch: pytest.M
     assert len(found) == 1
 
 
-def test_unlabelled_rows_are_not_predicted(model: Any) -> None:
-    holed = NEW.copy()
-    holed[TRUTH < 0] = np.nan  # which an answer would be refused for
+def test_chunks_without_labels_are_not_read(model: Any) -> None:
     rows = np.flatnonzero(TRUTH >= 0)
-    expected = model.to_local().score(NEW, TRUTH)
-    for y in (TRUTH, chunks(TRUTH, 50, 40), (rows, TRUTH[rows])):
-        assert model.score(chunks(holed, 30, 60), y) == pytest.approx(expected)
     more = array.from_delayed(dask.delayed(int)("must not be read"), (10, 4), dtype=float)
-    X = array.concatenate([chunks(holed, 30, 60), more])
+    X = array.concatenate([chunks(HOLED, 30, 60), more])
+    expected = model.to_local().score(NEW, TRUTH)
     assert model.score(X, (rows, TRUTH[rows])) == pytest.approx(expected)
 
 
@@ -116,6 +108,8 @@ def test_rejects_scores_of_invalid_inputs(model: Any, regression: Any) -> None:
     for short in (TRUTH[:80], chunks(TRUTH[:80], 80)):
         with pytest.raises(ValueError, match=r"X has 90 rows and y has 80"):
             model.score(X, short)
+    with pytest.raises(ValueError, match=r"[Mm]ix of label"):
+        model.score(X, np.array(["a", "b", "c", None], dtype=object)[TRUTH])
     with pytest.raises(TypeError, match=r"X must be a Dask array or frame"):
         model.score(NEW, TRUTH)
     with pytest.raises(ValueError, match=r"3 features"):
