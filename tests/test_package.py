@@ -12,7 +12,7 @@ import sysconfig
 import tarfile
 import tomllib
 import venv
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -20,7 +20,6 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 import lapwing
-from lapwing._host.modules import require
 from lapwing.graphs import GRAPHS
 from lapwing.losses import LOSSES, UNLABELED_LOSSES
 from lapwing.spaces.recipes import SPACES
@@ -77,7 +76,8 @@ PUBLIC = {
     """,
 }
 
-# Prints what `import lapwing` loads besides NumPy, SciPy, scikit-learn and the standard library.
+# `import lapwing` loads NumPy, SciPy, scikit-learn and the standard library, but no other package
+# and none of its own readers and pages.
 IMPORT_COST = """
 import sys
 import numpy, scipy.sparse.csgraph, scipy.sparse.linalg, scipy.optimize
@@ -86,7 +86,12 @@ import sklearn.model_selection, sklearn.utils.validation
 before = {name.partition(".")[0] for name in sys.modules}
 import lapwing
 after = {name.partition(".")[0] for name in sys.modules}
-print(*sorted(after - before - sys.stdlib_module_names))
+assert after - before - sys.stdlib_module_names <= {"lapwing"}, after - before
+parts = {name.split('.')[1] for name in sys.modules if name.startswith('lapwing.')}
+assert not parts & {'_app', '_label', '_report', '_tables'}, sorted(parts)
+assert 'report' in dir(lapwing)
+assert callable(lapwing.report)
+assert lapwing.report is vars(lapwing)['report']
 """
 
 
@@ -122,29 +127,26 @@ def requirements() -> Iterator[Requirement]:
             yield requirement
 
 
-def needed(requirement: Requirement, seen: set[tuple[str, frozenset[str]]]) -> Iterator[str]:
-    """The names of the requirement and of all that it needs on this Python, as installed here."""
-    extras = requirement.extras or {""}
-    name = canonicalize_name(requirement.name)
-    if requirement.marker and not any(requirement.marker.evaluate({"extra": e}) for e in extras):
-        return
-    if (name, frozenset(extras)) in seen:
-        return
-    seen.add((name, frozenset(extras)))
-    yield name
-    if not _is_the_pinned_one(name):
-        return  # another version may need other things, which are not this list's to hold
-    for inner in map(Requirement, importlib.metadata.requires(name) or []):
-        if inner.marker is None or any(inner.marker.evaluate({"extra": e}) for e in extras):
-            yield from needed(Requirement(f"{inner.name}{_extras(inner)}"), seen)
+def applies(requirement: Requirement, extras: Iterable[str] = ("",)) -> bool:
+    marker = requirement.marker
+    return marker is None or any(marker.evaluate({"extra": extra}) for extra in extras)
 
 
-def needed_names() -> set[str]:
-    seen: set[tuple[str, frozenset[str]]] = set()
-    return {name for requirement in requirements() for name in needed(requirement, seen)}
+def needed(wanted: Iterable[Requirement]) -> set[str]:
+    """The names of requirements and of all that these need on this Python, as installed here."""
+    left, seen = list(filter(applies, wanted)), set()
+    while left:
+        requirement = left.pop()
+        name, extras = canonicalize_name(requirement.name), frozenset(requirement.extras or [""])
+        # Another version than the pinned one may need other things, not this list's to hold.
+        if (name, extras) not in seen and is_the_pinned_one(name):
+            inner = map(Requirement, importlib.metadata.requires(name) or [])
+            left += [one for one in inner if applies(one, extras)]
+        seen.add((name, extras))
+    return {name for name, _ in seen}
 
 
-def _is_the_pinned_one(name: str) -> bool:
+def is_the_pinned_one(name: str) -> bool:
     try:
         version = importlib.metadata.version(name)
     except importlib.metadata.PackageNotFoundError:
@@ -152,36 +154,32 @@ def _is_the_pinned_one(name: str) -> bool:
     return name in PINS and PINS[name].specifier.contains(version)
 
 
-def _extras(requirement: Requirement) -> str:
-    return f"[{','.join(requirement.extras)}]" if requirement.extras else ""
+def run(*command: str | Path, cwd: Path | None = None, code: int = 0) -> str:
+    """Run a command that ends with this code; return its output, or its errors."""
+    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
+    assert done.returncode == code, done.stderr
+    return done.stderr if code else done.stdout
 
 
-def run(*command: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("CITATION.cff", r"^version: {}$"),
+        ("README.md", r"unlabelled points\. Version {}\.$"),
+        ("CHANGELOG.md", r"\b{}\b"),
+    ],
+)
+def test_documents_name_the_version(name: str, words: str) -> None:
+    text = (ROOT / name).read_text(encoding="utf-8")
+    assert re.search(words.format(re.escape(lapwing.__version__)), text, re.MULTILINE)
 
 
-def check_python(code: str, *arguments: str, cwd: Path | None = None) -> str:
-    """Run a program and return its output."""
-    done = run(sys.executable, "-c", code, *arguments, cwd=cwd)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
-def test_version_agrees_with_installation_citation_and_readme() -> None:
-    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
-    assert re.search(r"^version: (.+)$", citation, re.MULTILINE)[1] == lapwing.__version__
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert re.search(r"unlabelled points\. Version (.+)\.$", readme, re.M)[1] == lapwing.__version__
+def test_the_installed_version_is_that_of_the_source() -> None:
     try:
         installed = importlib.metadata.version(PROJECT["name"])
     except importlib.metadata.PackageNotFoundError:
         pytest.skip("lapwing is imported from its source folder and not installed")
     assert installed == lapwing.__version__
-
-
-def test_version_is_in_the_changelog() -> None:
-    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
-    assert re.search(rf"\b{re.escape(lapwing.__version__)}\b", changelog)
 
 
 def test_public_names_exist_and_classes_have_public_modules() -> None:
@@ -207,22 +205,14 @@ def test_public_names_are_those_of_the_list(module: str) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("parts", "registry"),
-    [
-        (GRAPHS, "GRAPHS in lapwing.graphs"),
-        (SPACES, "SPACES in lapwing.spaces.recipes"),
-        (LOSSES, "LOSSES in lapwing.losses"),
-        (UNLABELED_LOSSES, "UNLABELED_LOSSES in lapwing.losses"),
-    ],
-    ids=["graphs", "spaces", "losses", "unlabeled losses"],
-)
-def test_registered_parts_are_public(parts: Mapping[str, type], registry: str) -> None:
+def test_registered_parts_are_public() -> None:
     """Messages name them and model files hold them, so that users can import them too."""
-    hidden = [part.__qualname__ for part in parts.values() if part.__module__ not in PUBLIC]
+    parts = [*GRAPHS.values(), *SPACES.values(), *LOSSES.values(), *UNLABELED_LOSSES.values()]
+    hidden = [f"{part.__module__}.{part.__qualname__}" for part in parts]
+    hidden = [name for name in hidden if name.rpartition(".")[0] not in PUBLIC]
     assert not hidden, (
-        f"{registry} holds {hidden}, which no public module exports: import it in __init__.py of "
-        "its folder and add it to __all__ there"
+        f"registries hold {hidden}, which no public module exports: import them in __init__.py of "
+        "their folders and add them to __all__ there"
     )
 
 
@@ -233,7 +223,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     def built(what: str, source: Path) -> Path:
         build = f"import sys; from hatchling.build import *; print({what}(sys.argv[1]))"
-        return folder / check_python(build, str(folder), cwd=source).strip()
+        return folder / run(sys.executable, "-c", build, str(folder), cwd=source).strip()
 
     sdist = built("build_sdist", ROOT)
     assert sdist.name == f"lapwing_learn-{lapwing.__version__}.tar.gz"
@@ -250,13 +240,10 @@ def bare_environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> P
     place = {"base": str(home), "platbase": str(home)}
     scripts = Path(sysconfig.get_path("scripts", "venv", place))
     packages = Path(sysconfig.get_path("purelib", "venv", place))
-    seen: set[tuple[str, frozenset[str]]] = set()
-    for line in PROJECT["dependencies"]:
-        for name in needed(Requirement(line), seen):
-            _link(name, packages)
+    for name in needed(map(Requirement, PROJECT["dependencies"])):
+        _link(name, packages)
     pip = (sys.executable, "-m", "pip", "--python", scripts / "python", "install", wheel)
-    done = run(*pip, "--no-index", "--no-deps", "--no-compile", "--quiet")
-    assert done.returncode == 0, done.stderr
+    run(*pip, "--no-index", "--no-deps", "--no-compile", "--quiet")
     return scripts
 
 
@@ -270,61 +257,17 @@ def _link(name: str, packages: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege there")
-def test_wheel_works_with_its_requirements_only(
-    bare_environment: Path,
-) -> None:
-    done = run(bare_environment / "python", "-I", "-c", USED_BARE)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.split() == [lapwing.__version__, "lapwing", "200"]
-    done = run(bare_environment / "lapwing", "--help")
-    assert done.returncode == 2
-    assert "'lapwing-learn[cli]'" in done.stderr
-
-
-def test_types_are_shipped() -> None:
-    assert importlib.resources.files("lapwing").joinpath("py.typed").is_file()
+def test_wheel_works_with_its_requirements_only(bare_environment: Path) -> None:
+    said = run(bare_environment / "python", "-I", "-c", USED_BARE)
+    assert said.split() == [lapwing.__version__, "lapwing", "200"]
+    said = run(bare_environment / "lapwing", "--help", code=2)
+    assert "'lapwing-learn[cli]'" in said
+    assert "Traceback" not in said
 
 
 @pytest.mark.slow
-def test_import_loads_no_other_packages() -> None:
-    assert set(check_python(IMPORT_COST).split()) <= {"lapwing"}
-
-
-@pytest.mark.slow
-def test_import_does_not_load_readers_and_pages() -> None:
-    check_python(
-        "import sys, lapwing\n"
-        "parts = {name.split('.')[1] for name in sys.modules if name.startswith('lapwing.')}\n"
-        "assert not parts & {'_app', '_label', '_report', '_tables'}, sorted(parts)\n"
-        "assert 'report' in dir(lapwing)\n"
-        "assert callable(lapwing.report)\n"
-        "assert lapwing.report is vars(lapwing)['report']\n"
-    )
-
-
-def test_console_script_exists() -> None:
-    module, _, function = PROJECT["scripts"]["lapwing"].partition(":")
-    assert callable(getattr(importlib.import_module(module), function))
-
-
-@pytest.mark.parametrize("extra", sorted(PROJECT["optional-dependencies"]))
-def test_missing_extra_is_named(extra: str) -> None:
-    with pytest.raises(ImportError, match=rf"'no_such_module'.*'lapwing-learn\[{extra}\]'"):
-        require("no_such_module.part", extra=extra, purpose="A test")
-
-
-@pytest.mark.slow
-def test_command_line_without_its_extra_names_it() -> None:
-    code = (
-        "import sys; sys.modules.update(typer=None, rich=None, polars=None)\n"
-        "from lapwing._app.cli import main\n"
-        "sys.argv = ['lapwing', '--help']\n"
-        "sys.exit(main())"
-    )
-    result = run(sys.executable, "-c", code)
-    assert result.returncode not in (0, None)
-    assert "lapwing-learn[cli]" in result.stderr
-    assert "Traceback" not in result.stderr
+def test_import_loads_no_other_packages_readers_and_pages() -> None:
+    run(sys.executable, "-c", IMPORT_COST)
 
 
 def test_extras_used_in_the_source_exist() -> None:
@@ -335,7 +278,7 @@ def test_extras_used_in_the_source_exist() -> None:
 
 
 def test_every_requirement_is_pinned() -> None:
-    assert sorted(needed_names() - set(PINS)) == []
+    assert sorted(needed(requirements()) - set(PINS)) == []
 
 
 def test_pins_satisfy_the_project() -> None:
@@ -347,9 +290,9 @@ def test_pins_satisfy_the_project() -> None:
 
 def test_every_pin_is_needed() -> None:
     build = {"editables", "hatchling", "pathspec", "pluggy", "tomlkit", "trove-classifiers"}
-    names = needed_names()
+    names = needed(requirements())
     here = {name for name, pin in PINS.items() if pin.marker is None or pin.marker.evaluate()}
-    unknown = [name for name in sorted(names) if not _is_the_pinned_one(name)]
+    unknown = [name for name in sorted(names) if not is_the_pinned_one(name)]
     if unknown:
         pytest.skip(f"not installed as pinned, so their needs are unknown: {', '.join(unknown)}")
     assert sorted(here - names - build) == []

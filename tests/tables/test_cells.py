@@ -8,7 +8,6 @@ import pytest
 
 from lapwing._tables.cells import (
     Amount,
-    cells_of_texts,
     kind_of_unit,
     read_amount,
     unit_in_name,
@@ -47,10 +46,6 @@ def test_reads_amounts(decimal: str) -> None:
     assert {text: read_amount(text, decimal) for text in expected} == expected
 
 
-def test_strips_blanks_of_no_width() -> None:
-    assert cells_of_texts(["1.5\u200b", "\ufeff"]).n_filled == 1
-
-
 def test_finds_kinds_of_units() -> None:
     kinds = {"mm": "length", "mL": "volume", "mg/l": "mass/volume", "€/kg": "currency/mass"}
     kinds |= {"pcs": "", "mm/pcs": "", "a": "", "M": "concentration"}
@@ -63,39 +58,34 @@ def test_finds_units_in_names() -> None:
     assert {name: unit_in_name(name) for name in units} == units
 
 
-DATES = {
+DATES: dict[str, dict[str, str | None]] = {
     "dmy": {
-        "03.04.2020": "2020-04-03T00:00:00",
-        "3. 4. 2020": "2020-04-03T00:00:00",
-        "3.4.20": "2020-04-03T00:00:00",
-        "3.4.70": "1970-04-03T00:00:00",
-        "03/04/2020": "2020-04-03T00:00:00",
+        "03.04.2020": "2020-04-03", "3. 4. 2020": "2020-04-03", "3.4.20": "2020-04-03",
+        "3.4.70": "1970-04-03", "03/04/2020": "2020-04-03",
         "3.4.2020 14:30 Uhr": "2020-04-03T14:30:00",
+        **dict.fromkeys(["31.02.2020", "1.13.2020", "3.4", "20200403", "12.5", "3.4.2020 25:00"]),
+        **dict.fromkeys(["3.4.2020 13:00 pm", "Foo 3, 2020", "", "x"]),
     },
     "mdy": {
-        "03/04/2020": "2020-03-04T00:00:00",
-        "2020-04-03": "2020-04-03T00:00:00",
-        "4/3/2020 2:30 PM": "2020-04-03T14:30:00",
-        "4/3/2020 12:30 am": "2020-04-03T00:30:00",
+        "03/04/2020": "2020-03-04", "2020-04-03": "2020-04-03",
+        "4/3/2020 2:30 PM": "2020-04-03T14:30:00", "4/3/2020 12:30 am": "2020-04-03T00:30:00",
     },
     "ymd": {
         "2020-04-03T10:11:12.5Z": "2020-04-03T10:11:12.500000",
-        "2020-04-03 10:11+02:00": "2020-04-03T08:11:00",
         "2020-04-03 10:11:12.5-02": "2020-04-03T12:11:12.500000",
-        "3. April 2020": "2020-04-03T00:00:00",
-        "Fr., 3. Apr. 2020": "2020-04-03T00:00:00",
-        "Apr 3rd, 2020": "2020-04-03T00:00:00",
-        "3-Mär-2020": "2020-03-03T00:00:00",
+        "2020-04-03 10:11+02:00": "2020-04-03T08:11:00", "3. April 2020": "2020-04-03",
+        "Fr., 3. Apr. 2020": "2020-04-03", "Apr 3rd, 2020": "2020-04-03",
+        "3-Mär-2020": "2020-03-03",
     },
-}
-NO_DATES = ["31.02.2020", "1.13.2020", "3.4", "20200403", "12.5", "3.4.2020 25:00"]
-NO_DATES += ["3.4.2020 13:00 pm", "Foo 3, 2020", "", "x"]
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("order", DATES)
 def test_reads_dates(order: str) -> None:
     moments = {text: read_moment(text, order) for text in DATES[order]}
-    assert {text: moment and moment.isoformat() for text, moment in moments.items()} == DATES[order]
+    found = {text: str(moment or "").replace(" ", "T") for text, moment in moments.items()}
+    found = {text: said.removesuffix("T00:00:00") or None for text, said in found.items()}
+    assert found == DATES[order]
 
 
 def test_reads_names_of_months() -> None:
@@ -103,7 +93,3 @@ def test_reads_names_of_months() -> None:
     for names in (german.split(), calendar.month_name[1:]):
         moments = [read_moment(f"3. {name} 2020", "dmy") for name in names]
         assert [moment and moment.month for moment in moments] == list(range(1, 13))
-
-
-def test_reads_no_dates_in_other_texts() -> None:
-    assert [text for text in NO_DATES if read_moment(text, "dmy")] == []
