@@ -128,7 +128,6 @@ def names(part: str, for_users: bool) -> list[str]:
 # "" is lapwing/__init__.py.
 PARTS = ["", *(info.name for info in pkgutil.iter_modules(lapwing.__path__))]
 PARTS = [part for part in PARTS if not part.startswith("_")]
-every_part = pytest.mark.parametrize("part", PARTS)
 
 
 class Docstring(Validator):
@@ -174,18 +173,36 @@ def documented_elsewhere(name: str) -> set[str]:
         return {"PR01"}  # never called by users
     # Values have fields, which are the parameters and the attributes in one.
     fields = set(getattr(thing, "_fields", getattr(thing, "__dataclass_fields__", ())))
-    described = {
-        field.strip() for entry in ClassDoc(thing)["Attributes"] for field in entry.name.split(",")
-    }
-    return {"PR01"} if fields and set(inspect.signature(thing).parameters) <= described else set()
+    described = fields and set(inspect.signature(thing).parameters) <= attributes_of(thing)
+    return {"PR01"} if described else set()
 
 
-@every_part
-def test_public_names_are_documented_completely(part: str) -> None:
-    met = names(part, for_users=True)
-    assert [
-        text for name in met for text in failures(name, COMPLETE - documented_elsewhere(name))
-    ] == []
+def attributes_of(cls: type) -> set[str]:
+    """The attributes that the docstring of a class describes, those of one entry as well."""
+    return set(re.split(r",\s*", ",".join(entry.name for entry in ClassDoc(cls)["Attributes"])))
+
+
+def raises_in_silence(name: str) -> bool:
+    """Whether a function raises by itself, in its own lines, and does not say what."""
+    thing = getattr(found_at(name)[0], "__func__", found_at(name)[0])
+    if not inspect.isfunction(thing):
+        return False
+    tree = ast.parse(textwrap.dedent(inspect.getsource(thing)))
+    raises = any(isinstance(node, ast.Raise) for node in ast.walk(tree))
+    return raises and not FunctionDoc(thing)["Raises"]
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_public_names_are_documented_completely_and_others_consistently(part: str) -> None:
+    wrong = []
+    for name in names(part, for_users=True):
+        wrong += failures(name, COMPLETE - documented_elsewhere(name))
+        wrong += [f"{name} does not document what it raises"] * raises_in_silence(name)
+    for name in names(part, for_users=False):
+        # A protocol documents its methods once for all its members, hence no GL08 for methods.
+        is_method = name.rpartition(".")[0] not in sys.modules
+        wrong += failures(name, CONSISTENT - ({"GL08"} if is_method else set()))
+    assert wrong == []
 
 
 def test_help_shows_parameters_without_internals() -> None:
@@ -206,35 +223,6 @@ def test_help_shows_parameters_without_internals() -> None:
         assert ", ".join(signature.parameters) == entries, cls
 
 
-def raising(name: str) -> bool:
-    """Whether a function raises by itself, in its own lines."""
-    thing = getattr(found_at(name)[0], "__func__", found_at(name)[0])
-    if not inspect.isfunction(thing):
-        return False
-    tree = ast.parse(textwrap.dedent(inspect.getsource(thing)))
-    return any(isinstance(node, ast.Raise) for node in ast.walk(tree))
-
-
-@every_part
-def test_public_names_document_what_they_raise(part: str) -> None:
-    silent = []
-    for name in filter(raising, names(part, for_users=True)):
-        thing, _ = found_at(name)
-        if not FunctionDoc(getattr(thing, "__func__", thing))["Raises"]:
-            silent.append(name)
-    assert silent == []
-
-
-@every_part
-def test_docstrings_of_internal_parts_are_consistent(part: str) -> None:
-    wrong = []
-    for name in names(part, for_users=False):
-        # A protocol documents its methods once for all its members, hence no GL08 for methods.
-        is_method = name.rpartition(".")[0] not in sys.modules
-        wrong += failures(name, CONSISTENT - ({"GL08"} if is_method else set()))
-    assert wrong == []
-
-
 def test_every_part_is_checked() -> None:
     of_parts = {name for part in PARTS for who in (True, False) for name in names(part, who)}
     assert of_parts == {name for module in public_modules() for name in documented(module)}
@@ -242,13 +230,10 @@ def test_every_part_is_checked() -> None:
 
 
 # A comparison of one candidate by little evidence has all attributes.
+FEW = [Candidate("graph", lapwing.LapRLSClassifier(), "-")]
 LITTLE: dict[str, dict[str, Any]] = {
     "S3VC": ONE_DESCENT,
-    "FewLabelClassifier": {
-        "candidates": [Candidate("graph", lapwing.LapRLSClassifier(), "-")],
-        "n_draws": 1,
-        "max_left_out": 0,
-    },
+    "FewLabelClassifier": {"candidates": FEW, "n_draws": 1, "max_left_out": 0},
 }
 
 
@@ -266,21 +251,15 @@ def test_documented_attributes_equal_those_of_fits(name: str) -> None:
         **{"kernel": "linear", "class_prior": "labels", "refine": "cut"},
         **{"gamma_I": 0.5, "gamma_Is": (0.5,)},  # a graph that a choice might leave out
     }
-    if "candidates" in LITTLE.get(name, {}):
+    given = LITTLE.get(name, {})
+    if "candidates" in given:
         del options["class_prior"]  # only default candidates get it
-    for key, value in [("", None), *options.items()]:
-        if key and key not in known:
-            continue
-        points = pd.DataFrame(X, columns=["one", "two"]) if not key else X
-        given = LITTLE.get(name, {}) | ({key: value} if key else {})
-        met |= set(vars(make(**given).fit(points, y)))
+    met |= set(vars(make(**given).fit(pd.DataFrame(X, columns=["one", "two"]), y)))
+    for key in options.keys() & known.keys():
+        met |= set(vars(make(**given | {key: options[key]}).fit(X, y)))
     if not is_classifier(make()):
         met |= set(vars(make().fit(X, np.column_stack([y, y]))))  # several targets
-    described = {
-        attribute.strip()
-        for entry in ClassDoc(make)["Attributes"]
-        for attribute in entry.name.split(",")
-    }
+    described = attributes_of(make)
     assert sorted(described - met) == []
     fitted = {key for key in met if key.endswith("_") and not key.startswith("_")}
     assert sorted(fitted - described) == []
