@@ -33,7 +33,7 @@ from lapwing._parameters import Rule, is_positive, parameters
 from lapwing.estimators._docs import document
 from lapwing.estimators.classifier import ManifoldClassifier
 from lapwing.estimators.path import PathEstimator
-from lapwing.graphs import GRAPHS, GraphRecipe
+from lapwing.graphs import GraphRecipe
 from lapwing.kernels import KERNELS, Formula
 from lapwing.losses.base import Loss
 from lapwing.model_selection import LabeledKFold
@@ -43,7 +43,7 @@ from lapwing.solvers.graph.partition import Partition, assigned, positive_shares
 from lapwing.solvers.graph.propagation import resolvent
 from lapwing.solvers.graph.registry import PARTITIONS, PartitionMethod
 from tests.helpers.answers import scores
-from tests.helpers.data import Data, labeled_clusters, labeled_curve
+from tests.helpers.data import data_for, labeled_clusters
 from tests.helpers.low_density import ONE_DESCENT
 from tests.helpers.outside import RoundedHinge
 
@@ -83,10 +83,6 @@ def made(name: str, **options: Any) -> Any:
     if "tol" in parameters:
         estimator.set_params(tol=min(parameters["tol"] or 1e-8, 1e-7))
     return estimator
-
-
-def data_for(name: str) -> Data:
-    return labeled_clusters(3) if is_classifier(ESTIMATORS[name]()) else labeled_curve()
 
 
 def check_same(one: Any, other: Any, X: Any, X_other: Any = None) -> None:
@@ -136,7 +132,7 @@ def ball_matrix(X: Any, radius: float) -> Any:
 @pytest.mark.parametrize("options", [{}, {"normalized": False, "power": 2}], ids=["L", "(D - W)^2"])
 @pytest.mark.parametrize("name", OF_GRAPHS)
 def test_graph_object_agrees_with_its_matrix(name: str, options: dict[str, Any]) -> None:
-    X, y, _ = data_for(name)
+    X, y, _ = data_for(ESTIMATORS[name])
     graph = Ball(2.0, **options)
     assert isinstance(graph, GraphRecipe)
     W = ball_matrix(X, 2.0)
@@ -150,7 +146,7 @@ def test_graph_object_agrees_with_its_matrix(name: str, options: dict[str, Any])
 
 @cache
 def default_scores(name: str) -> Any:
-    X, y, _ = data_for(name)
+    X, y, _ = data_for(ESTIMATORS[name])
     return scores(made(name).fit(X, y), X)
 
 
@@ -163,12 +159,10 @@ def test_all_estimators_with_a_graph_or_kernel_are_tested() -> None:
 @pytest.mark.filterwarnings("ignore::lapwing.exceptions.LapwingWarning")
 def test_grid_search_sets_parameters_of_a_graph_object() -> None:
     X, _, truth = labeled_clusters(2)
-    search = GridSearchCV(
-        LapRLSClassifier(graph=Ball()), {"graph__radius": [0.1, 1.5]}, cv=KFold(3)
-    )
-    search.fit(X, truth)
+    plain, grid = LapRLSClassifier(graph=Ball()), {"graph__radius": [0.1, 1.5]}
+    search = GridSearchCV(plain, grid, cv=KFold(3)).fit(X, truth)
     assert search.best_estimator_.graph.radius in (0.1, 1.5)
-    few, many = (clone(search.estimator).set_params(graph__radius=r) for r in (0.1, 1.5))
+    few, many = (clone(plain).set_params(graph__radius=r) for r in (0.1, 1.5))
     assert few.fit(X, truth).affinity_.nnz < many.fit(X, truth).affinity_.nnz
 
 
@@ -182,14 +176,8 @@ def test_only_registered_graphs_are_saved(tmp_path: Any) -> None:
     """One from outside has no public name, so a model file does not take it."""
     X, y, _ = labeled_clusters(2)
     fitted = LapRLSClassifier(graph=Ball(2.0)).fit(X, y)
-    assert "Ball" not in GRAPHS
     with pytest.raises(ValueError, match="Ball"):
         save_model(fitted, tmp_path / "a.lapwing")
-    plain = LapRLSClassifier(graph=KNNGraph(4)).fit(X, y)
-    save_model(plain, tmp_path / "a.lapwing")
-    np.testing.assert_array_equal(
-        scores(load_model(tmp_path / "a.lapwing").pipeline, X), scores(plain, X)
-    )
 
 
 # ---- kernels -----------------------------------------------------------------------------------
@@ -213,8 +201,9 @@ def registered(monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 @pytest.mark.parametrize("name", OF_KERNELS)
-def test_kernel_function_agrees_with_its_matrix(name: str, registered: str) -> None:
-    X, y, _ = data_for(name)
+def test_kernel_function_agrees_with_its_matrix(name: str, registered: str, tmp_path: Any) -> None:
+    """One of the registry is also listed and saved."""
+    X, y, _ = data_for(ESTIMATORS[name])
     new = X[::5] + 0.1
     K, K_new = (1 / (1 + GAMMA * _squared(Z, X)) for Z in (X, new))
     options = {"graph": AffinityGraph(KNNGraph(6).affinity(X))}
@@ -227,22 +216,16 @@ def test_kernel_function_agrees_with_its_matrix(name: str, registered: str) -> N
             scores(precomputed, K_new),
             atol=SAME * np.abs(scores(precomputed, K)).max(),
         )
+    save_model(fitted, tmp_path / "a.lapwing")
+    loaded = load_model(tmp_path / "a.lapwing").pipeline
+    np.testing.assert_array_equal(scores(loaded, X), scores(fitted, X))
+    with pytest.raises(ValueError, match=rf"kernel='cauchi' is not known.*'{registered}'"):
+        made(name, kernel="cauchi").fit(X, y)
 
 
 def _squared(X: Any, Z: Any) -> Any:
     """Squared distances, pair by pair."""
     return np.array([[float(((x - z) ** 2).sum()) for z in Z] for x in X])
-
-
-@pytest.mark.parametrize("name", OF_KERNELS)
-def test_registered_kernel_is_listed_and_saved(name: str, registered: str, tmp_path: Any) -> None:
-    X, y, _ = data_for(name)
-    with pytest.raises(ValueError, match=rf"kernel='cauchi' is not known.*'{registered}'"):
-        made(name, kernel="cauchi").fit(X, y)
-    fitted = made(name, kernel=registered, gamma=GAMMA).fit(X, y)
-    save_model(fitted, tmp_path / "a.lapwing")
-    loaded = load_model(tmp_path / "a.lapwing").pipeline
-    np.testing.assert_array_equal(scores(loaded, X), scores(fitted, X))
 
 
 # ---- partition methods -------------------------------------------------------------------------
@@ -334,31 +317,23 @@ def test_estimator_is_its_parameters_documentation_and_loss() -> None:
     assert search.fit(X, y).best_params_["width"] in (0.1, 1.0)
 
 
+FIXED: dict[str, Any] = {
+    **{"kernel": "linear", "graph": KNNGraph(9), "refine": "cut"},
+    **{"class_weight": "balanced", "class_prior": [0.3, 0.7]},
+}
+
+
 class KnownPriorLapRLS(LapRLSClassifier):
     """A subclass that fixes parameters, which are then none of its own."""
 
     def __init__(self, gamma_I: float = 1.0) -> None:
-        super().__init__(
-            "linear",
-            gamma_I=gamma_I,
-            graph=KNNGraph(9),
-            class_weight="balanced",
-            class_prior=[0.3, 0.7],
-            refine="cut",
-        )
+        super().__init__(gamma_I=gamma_I, **FIXED)
 
 
 def test_parameters_that_a_subclass_fixes_are_used() -> None:
     X, y, _ = labeled_clusters(2)
     own = clone(KnownPriorLapRLS(gamma_I=0.5)).fit(X, y)
-    expected = LapRLSClassifier(
-        "linear",
-        gamma_I=0.5,
-        graph=KNNGraph(9),
-        class_weight="balanced",
-        class_prior=[0.3, 0.7],
-        refine="cut",
-    ).fit(X, y)
+    expected = LapRLSClassifier(gamma_I=0.5, **FIXED).fit(X, y)
     assert own.solver_ == expected.solver_
     np.testing.assert_array_equal(scores(own, X), scores(expected, X))
     np.testing.assert_array_equal(own.transduction_, expected.transduction_)

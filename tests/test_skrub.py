@@ -25,9 +25,6 @@ ESTIMATORS = [
     (FewLabelClassifier(), CODES),
     (LapRLSRegressor(), NUMBERS),
 ]
-each_estimator = pytest.mark.parametrize(
-    ("estimator", "y"), ESTIMATORS, ids=[type(one).__name__ for one, _ in ESTIMATORS]
-)
 
 
 def table(*, gaps: bool) -> pd.DataFrame:
@@ -48,17 +45,15 @@ def table(*, gaps: bool) -> pd.DataFrame:
     return frame
 
 
-@each_estimator
-def test_pipelines_with_table_vectorizer_learn(estimator: Any, y: np.ndarray) -> None:
+@pytest.mark.parametrize(
+    ("estimator", "y"), ESTIMATORS, ids=[type(one).__name__ for one, _ in ESTIMATORS]
+)
+def test_pipelines_learn(estimator: Any, y: np.ndarray) -> None:
     frame = table(gaps=False)
     model = make_pipeline(skrub.TableVectorizer(), estimator)
     with pytest.warns(FeatureScaleWarning, match="'day_total_seconds'"):  # it scales nothing
         predicted = model.fit(frame, y).predict(frame)
     assert np.abs(predicted - TRUTH).mean() < 0.1
-
-
-@each_estimator
-def test_tabular_pipelines_learn_from_tables_with_gaps(estimator: Any, y: np.ndarray) -> None:
     frame = table(gaps=True)
     predicted = skrub.tabular_pipeline(estimator).fit(frame, y).predict(frame)
     assert np.abs(predicted - TRUTH).mean() < 0.2

@@ -18,7 +18,6 @@ from sklearn.pipeline import make_pipeline
 from lapwing import (
     FewLabelClassifier,
     LapRLSClassifier,
-    LapRLSRegressor,
     LapSVC,
     TableEncoder,
     table_encoder,
@@ -34,20 +33,18 @@ N = 48
 TOPIC = np.arange(N) % 2
 
 
-def columns(*, text: bool = True) -> dict[str, list[Any]]:
+def columns() -> dict[str, list[Any]]:
     rng = np.random.default_rng(0)
     prices = [f"{price:.2f} €".replace(".", ",") for price in rng.normal(20 + 5 * TOPIC, 2)]
-    found: dict[str, list[Any]] = {
+    return {
         "id": [f"k{k}" for k in range(N)],
         "price": [None if k % 9 == 4 else price for k, price in enumerate(prices)],
         "kind": rng.choice(["red", "sky", "tan"], N).tolist(),
         "when": [dt.datetime(2020, 1, 1) + k * dt.timedelta(hours=7) for k in range(N)],
         "flag": (rng.random(N) < 0.5).tolist(),
         "amount": rng.normal(size=N).tolist(),
+        "note": [" ".join(rng.choice(WORDS[5 * t : 5 * t + 5], 6)) for t in TOPIC],
     }
-    if text:
-        found["note"] = [" ".join(rng.choice(WORDS[5 * t : 5 * t + 5], 6)) for t in TOPIC]
-    return found
 
 
 FRAMES = {"pandas": pd.DataFrame, "polars": pl.DataFrame}
@@ -86,6 +83,10 @@ def test_frames_are_encoded_as_files_are(frame: Any, tmp_path: Path) -> None:
     # Rows one by one, in another order of the columns and with one that is not known.
     more = frame[[*frame.columns][::-1]]
     np.testing.assert_allclose(dense(encoder.transform(more[5:6])), dense(points)[5:6], atol=1e-12)
+    names = encoder.get_feature_names_out().tolist()
+    assert points.shape == (N, len(names))
+    cats = dense(points)[:, names.index("note: cat")] > 0
+    np.testing.assert_array_equal(cats, ["cat" in note for note in columns()["note"]])
 
 
 def test_points_are_dense_without_free_text(frame: Any) -> None:
@@ -97,16 +98,6 @@ def test_points_are_dense_without_free_text(frame: Any) -> None:
     assert names[0] == "price"
     assert names[-3:] == ["kind_red", "kind_sky", "kind_tan"]
     np.testing.assert_array_equal(points[:, -3:].sum(axis=1), 1)
-
-
-def test_names_of_word_counts_contain_the_word() -> None:
-    frame = pd.DataFrame(columns())
-    encoder = TableEncoder().fit(frame)
-    names = encoder.get_feature_names_out().tolist()
-    counts = dense(encoder.transform(frame))
-    assert counts.shape[1] == len(names)
-    cats = counts[:, names.index("note: cat")] > 0
-    np.testing.assert_array_equal(cats, ["cat" in note for note in columns()["note"]])
 
 
 def test_pipelines_learn_from_frames(tmp_path: Path) -> None:
@@ -121,16 +112,6 @@ def test_pipelines_learn_from_frames(tmp_path: Path) -> None:
     np.testing.assert_array_equal(
         loaded[0].get_feature_names_out(), model[0].get_feature_names_out()
     )
-    y = np.where(np.arange(N) < 12, np.arange(N, dtype=float), np.nan)
-    numbers = make_pipeline(TableEncoder(drop=["note"]), LapRLSRegressor()).fit(frame, y)
-    assert np.isfinite(numbers.predict(frame)).all()
-
-
-def test_set_output_gives_data_frames() -> None:
-    frame = pd.DataFrame(columns(text=False))
-    found = TableEncoder().set_output(transform="pandas").fit_transform(frame)
-    assert isinstance(found, pd.DataFrame)
-    assert {"price", "kind_red"} <= set(found.columns)
 
 
 def test_an_array_has_columns_without_names() -> None:
