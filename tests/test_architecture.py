@@ -50,7 +50,7 @@ FORBIDDEN = {
 
 # All other packages are imported by lapwing._host.modules.require, whose error names the extra.
 REQUIRED = sys.stdlib_module_names | {
-    *("lapwing", "numpy", "scipy", "sklearn", "joblib", "threadpoolctl"),
+    *("lapwing", "numpy", "scipy", "sklearn", "joblib", "threadpoolctl")
 }
 
 # The verbs are declared with typer, the page with Starlette: lapwing._app.cli and

@@ -64,10 +64,7 @@ CONTRIBUTING = read(
 )
 # Comparisons of all methods, which tests of `compare` and the transcript make of fewer rows, and
 # fits of seconds: the first by S3VC, the second by scikit-learn, the third of all 1,797 digits.
-LONG = (
-    *("which_method-0", "texts-1"),
-    *("next_labels-1", "scikit_learn-6", "graphlearning-0"),
-)
+LONG = (*("which_method-0", "texts-1"), *("next_labels-1", "scikit_learn-6", "graphlearning-0"))
 PROGRAMS = [
     pytest.param(
         program,

@@ -15,13 +15,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 
-from lapwing import (
-    FewLabelClassifier,
-    LapRLSClassifier,
-    LapSVC,
-    TableEncoder,
-    table_encoder,
-)
+from lapwing import FewLabelClassifier, LapRLSClassifier, LapSVC, TableEncoder, table_encoder
 from lapwing._tables.preprocessing import preprocess
 from lapwing._tables.roles import ReadOptions
 from lapwing._tables.tables import read_table
@@ -77,7 +71,7 @@ def test_frames_are_encoded_as_files_are(frame: Any, tmp_path: Path) -> None:
     assert encoder.notes_["id"].startswith("names the rows")
     assert encoder.notes_["price"] == "numbers with decimal commas in €; 5 missing"
     assert [one["kind"] for one in encoder.columns_] == [
-        *("number", "text", "date", "number", "number", "free text"),
+        *("number", "text", "date", "number", "number", "free text")
     ]
     np.testing.assert_allclose(dense(encoder.transform(frame)), dense(points), atol=1e-12)
     # Rows one by one, in another order of the columns and with one that is not known.

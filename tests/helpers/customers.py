@@ -19,42 +19,36 @@ _CITIES = ("München", "Köln", "Düsseldorf", "Berlin")
 _TARIFFS = ("Basis", "Plus", "Premium")
 
 
-def _rng() -> np.random.Generator:
-    return np.random.default_rng(7)
-
-
 # Who buys little and gets no rebate leaves; the labels of a third are known.
 TRUTH = np.arange(N) % 2 == 0
 
 
 def customers() -> list[tuple[object, ...]]:
     """Rows of Python's own values; None where there is nothing."""
-    rng = _rng()
+    rng = np.random.default_rng(7)
     revenue = np.where(TRUTH, 900.0, 4200.0) + 150 * rng.normal(size=N)
     rebate = np.where(TRUTH, 3.0, 14.0) + rng.normal(size=N)
     amount = np.where(TRUTH, 2.0, 8.0) + 0.4 * rng.normal(size=N)
-    rows: list[tuple[object, ...]] = []
-    for i in range(N):
-        rows.append(
-            (
-                10_000 + 7 * i,
-                f"{'Anna' if i % 2 else 'Jörg'} Müller-{i}",
-                f"kunde{i}@example.org",
-                f"{(1067 + 811 * i) % 100_000:05d}",
-                dt.date(2015, 1, 5) + dt.timedelta(days=int(rng.integers(0, 3000))),
-                None if i % 17 == 3 else round(float(revenue[i]), 2),
-                None if i % 19 == 4 else round(float(rebate[i]), 1),
-                _CITIES[i % 4],
-                round(float(amount[i]), 3),
-                i % 5,
-                "Deutschland",
-                f"0{i}-12345" if i in (5, 70) else None,
-                f"Hat am Tag {i} angerufen und wollte wissen, was los ist.",
-                _TARIFFS[int(TRUTH[i]) + (i % 7 == 0)],
-                None if i % 3 else ("ja" if TRUTH[i] else "nein"),
-            )
+    return [
+        (
+            10_000 + 7 * i,
+            f"{'Anna' if i % 2 else 'Jörg'} Müller-{i}",
+            f"kunde{i}@example.org",
+            f"{(1067 + 811 * i) % 100_000:05d}",
+            dt.date(2015, 1, 5) + dt.timedelta(days=int(rng.integers(0, 3000))),
+            None if i % 17 == 3 else round(float(revenue[i]), 2),
+            None if i % 19 == 4 else round(float(rebate[i]), 1),
+            _CITIES[i % 4],
+            round(float(amount[i]), 3),
+            i % 5,
+            "Deutschland",
+            f"0{i}-12345" if i in (5, 70) else None,
+            f"Hat am Tag {i} angerufen und wollte wissen, was los ist.",
+            _TARIFFS[int(TRUTH[i]) + (i % 7 == 0)],
+            None if i % 3 else ("ja" if TRUTH[i] else "nein"),
         )
-    return rows
+        for i in range(N)
+    ]
 
 
 def german(value: object, column: str) -> str:
@@ -62,8 +56,7 @@ def german(value: object, column: str) -> str:
     if value is None:
         return {"Umsatz": "-", "Rabatt": "k. A.", "Fax": ""}.get(column, "")
     if column == "Umsatz":
-        text = f"{value:,.2f}".replace(",", "_").replace(".", ",").replace("_", ".")
-        return f"{text} €"
+        return f"{value:,.2f} €".translate(str.maketrans(",.", ".,"))
     if column == "Rabatt":
         return f"{value:.1f}".replace(".", ",") + " %"
     if isinstance(value, float):
@@ -124,17 +117,9 @@ def write_ods(path: Path) -> Path:
     body = "".join(
         f"<table:table-row>{''.join(map(_ods_cell, row))}</table:table-row>" for row in rows
     )
-    kind = "application/vnd.oasis.opendocument.spreadsheet"
-    manifest = (
-        '<?xml version="1.0" encoding="UTF-8"?><manifest:manifest manifest:version="1.2" '
-        'xmlns:manifest="urn:oasis:names:tc:opendocument:xmlns:manifest:1.0">'
-        f'<manifest:file-entry manifest:full-path="/" manifest:media-type="{kind}"/>'
-        '<manifest:file-entry manifest:full-path="content.xml" manifest:media-type="text/xml"/>'
-        "</manifest:manifest>"
-    )
     with ZipFile(path, "w") as archive:
-        archive.writestr("mimetype", kind)
-        archive.writestr("META-INF/manifest.xml", manifest)
+        archive.writestr("mimetype", "application/vnd.oasis.opendocument.spreadsheet")
+        archive.writestr("META-INF/manifest.xml", "<manifest/>")
         archive.writestr("content.xml", _ODS.format(rows=body))
     return path
 

@@ -121,12 +121,7 @@ def labeled_clusters(
 
 
 def labeled_curve(
-    n: int = 72,
-    n_labels: int = 20,
-    seed: int = 0,
-    *,
-    n_features: int = 3,
-    noise: float = 0.2,
+    n: int = 72, n_labels: int = 20, seed: int = 0, *, n_features: int = 3, noise: float = 0.2
 ) -> Data:
     """Noisy values of a smooth function of the first two features; NaN is unlabelled."""
     rng = np.random.default_rng(seed)

@@ -148,11 +148,7 @@ def _with_slacks(tiny: Tiny, start: Any, X: Any) -> Any:
         gradient = np.concatenate([w - U.T @ (2 * s * f * bump), tiny.C])
         return 0.5 * w @ w + tiny.C @ slack + bump.sum(), gradient
 
-    margins = {
-        "type": "ineq",
-        "fun": lambda z: A @ z + tiny.y * b - 1,
-        "jac": lambda z: A,
-    }
+    margins = {"type": "ineq", "fun": lambda z: A @ z + tiny.y * b - 1, "jac": lambda z: A}
     z = np.concatenate([start, np.maximum(0, 1 - tiny.y * (L @ start + b))])
     bounds = [(None, None)] * d + [(0, None)] * tiny.l
     found = minimize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -48,20 +49,10 @@ def _npy(X: Any, folder: Path) -> Any:
     return folder / "X.npy"
 
 
-def _memmap(X: Any, folder: Path) -> Any:
-    X.tofile(folder / "X.bin")
-    return np.memmap(folder / "X.bin", dtype=X.dtype, mode="r", shape=X.shape)
-
-
-def _fortran(X: Any, folder: Path) -> Any:
-    X.T.copy().tofile(folder / "X.bin")
-    return np.memmap(folder / "X.bin", dtype=X.dtype, mode="r", shape=X.shape, order="F")
-
-
-def _swapped(X: Any, folder: Path) -> Any:
-    dtype = X.dtype.newbyteorder()
-    X.astype(dtype).tofile(folder / "X.bin")
-    return np.memmap(folder / "X.bin", dtype=dtype, mode="r", shape=X.shape)
+def _memmap(X: Any, folder: Path, *, order: Any = "C", swapped: bool = False) -> Any:
+    dtype = X.dtype.newbyteorder() if swapped else X.dtype
+    (folder / "X.bin").write_bytes(X.astype(dtype).tobytes(order))
+    return np.memmap(folder / "X.bin", dtype=dtype, mode="r", shape=X.shape, order=order)
 
 
 def _view(X: Any, folder: Path) -> Any:
@@ -99,22 +90,18 @@ def make_parquet(X: Any, folder: Path, n_files: int = 3) -> Path:
     return parts
 
 
-def _pattern(X: Any, folder: Path) -> Any:
-    return str(make_parquet(X, folder) / "*.parquet")
-
-
 # Values and an empty folder -> X in each accepted format.
 SOURCES: dict[str, Callable[[Any, Path], Any]] = {
     "rows": lambda X, folder: ArrayRows(X),
     "npy": _npy,
     "memmap": _memmap,
-    "memmap, Fortran order": _fortran,
-    "memmap, other byte order": _swapped,
+    "memmap, Fortran order": partial(_memmap, order="F"),
+    "memmap, other byte order": partial(_memmap, swapped=True),
     "memmap, a view": _view,
     "zarr": make_zarr,
     "zarr, opened": _zarr_array,
     "parquet": make_parquet,
-    "parquet, pattern": _pattern,
+    "parquet, pattern": lambda X, folder: str(make_parquet(X, folder) / "*.parquet"),
 }
 
 

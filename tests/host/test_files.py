@@ -112,17 +112,13 @@ def test_rejects_places_without_permission(
         check_writable(paths[0])
 
 
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ("Object arrays cannot be loaded", "it holds Python objects, and not numbers or texts"),
-        ("Cannot load pickled data", "it does not begin as NumPy's files do"),
-        ("wrong\n  header.", "wrong header"),
-        ("x" * 500, "x" * 160),
-    ],
-)
-def test_reasons_of_unreadable_files_are_one_line(text: str, reason: str) -> None:
-    assert why_unreadable(ValueError(text)) == reason
+def test_reasons_of_unreadable_files_are_one_line() -> None:
+    reasons = {
+        "Object arrays cannot be loaded": "it holds Python objects, and not numbers or texts"
+    }
+    reasons |= {"Cannot load pickled data": "it does not begin as NumPy's files do"}
+    reasons |= {"wrong\n  header.": "wrong header", "x" * 500: "x" * 160}
+    assert {text: why_unreadable(ValueError(text)) for text in reasons} == reasons
 
 
 def test_missing_packages_are_named_with_their_extra() -> None:

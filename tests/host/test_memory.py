@@ -37,41 +37,17 @@ def write(root: Path, name: str, text: str) -> None:
     path.write_text(text, encoding="ascii")
 
 
-@pytest.mark.parametrize(
-    ("n_bytes", "text"),
-    [
-        (0, "0 bytes"),
-        (1023, "1023 bytes"),
-        (1024, "1.0 kB"),
-        (1.5 * 2**20, "1.5 MB"),
-        (8.0 * 24044**2, "4.3 GB"),
-        (2.0**40, "1.0 TB"),
-        (3000 * 2.0**40, "3000.0 TB"),
-    ],
-)
-def test_formats_bytes(n_bytes: float, text: str) -> None:
-    assert format_bytes(n_bytes) == text
+def test_formats_bytes() -> None:
+    texts = {0: "0 bytes", 1023: "1023 bytes", 1024: "1.0 kB", 1.5 * 2**20: "1.5 MB"}
+    texts |= {8.0 * 24044**2: "4.3 GB", 2.0**40: "1.0 TB", 3000 * 2.0**40: "3000.0 TB"}
+    assert {n_bytes: format_bytes(n_bytes) for n_bytes in texts} == texts
 
 
-@pytest.mark.parametrize(
-    ("text", "n_bytes"),
-    [
-        ("123", 123),
-        ("2k", 2048),
-        ("1.5M", 3 * 2**19),
-        ("800m", 800 * 2**20),
-        ("8g", 8 * GB),
-        ("8 GB", 8 * GB),
-        ("8GiB", 8 * GB),
-        (" .5t ", 2**39),
-        ("0", 0),
-    ],
-)
-def test_reads_the_limit_of_the_environment(
-    monkeypatch: pytest.MonkeyPatch, text: str, n_bytes: int
-) -> None:
-    monkeypatch.setenv(LIMIT, text)
-    assert available_memory() == n_bytes
+def test_reads_the_limit_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes = {"0": 0, "123": 123, "2k": 2048, "1.5M": 3 * 2**19, "800m": 800 * 2**20, " .5t ": 2**39}
+    for text, n_bytes in (sizes | dict.fromkeys(["8g", "8 GB", "8GiB"], 8 * GB)).items():
+        monkeypatch.setenv(LIMIT, text)
+        assert available_memory() == n_bytes, text
 
 
 @pytest.mark.parametrize("text", ["lots", "-1g", "8x", "1e9", "8 8g", "g"])
@@ -84,15 +60,13 @@ def test_rejects_limits_that_are_no_size(monkeypatch: pytest.MonkeyPatch, text: 
 
 MACHINE = {"proc/meminfo": "MemTotal: 99 kB\nMemAvailable:   1000 kB\nSwapFree: 7 kB\n"}
 CGROUP = "sys/fs/cgroup/"
-VERSION_1 = (
-    CGROUP + "memory/memory.limit_in_bytes",
-    CGROUP + "memory/memory.usage_in_bytes",
-    CGROUP + "memory/memory.stat",
-)
-VERSION_2 = CGROUP + "memory.max", CGROUP + "memory.current", CGROUP + "memory.stat"
+VERSION_1 = [
+    f"{CGROUP}memory/memory.{name}" for name in ("limit_in_bytes", "usage_in_bytes", "stat")
+]
+VERSION_2 = [f"{CGROUP}memory.{name}" for name in ("max", "current", "stat")]
 
 
-def group(version: tuple[str, ...], *texts: str) -> dict[str, str]:
+def group(version: list[str], *texts: str) -> dict[str, str]:
     return MACHINE | dict(zip(version, texts, strict=False))
 
 
@@ -101,10 +75,9 @@ def group(version: tuple[str, ...], *texts: str) -> dict[str, str]:
     [
         (MACHINE, 1000 * 1024),
         # The total counts if the free memory is unknown.
-        *(
-            ({"proc/meminfo": text}, 4096 * 1000)
-            for text in ("", "MemAvailable:\n", "MemAvailable: many kB\n")
-        ),
+        ({"proc/meminfo": ""}, 4096 * 1000),
+        ({"proc/meminfo": "MemAvailable:\n"}, 4096 * 1000),
+        ({"proc/meminfo": "MemAvailable: many kB\n"}, 4096 * 1000),
         ({}, 4096 * 1000),
         *((group(version, "5000\n", "2000\n"), 3000) for version in (VERSION_1, VERSION_2)),
         (group(VERSION_1, "5000\n", "6000\n"), 0),  # over its limit
@@ -116,11 +89,7 @@ def group(version: tuple[str, ...], *texts: str) -> dict[str, str]:
 )
 @pytest.mark.parametrize("blank", ["", "  "])
 def test_the_smallest_free_memory_counts(
-    files: dict[str, str],
-    expected: int,
-    blank: str,
-    system: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    files: dict[str, str], expected: int, blank: str, system: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(LIMIT, blank)  # as if it were not set
     sizes = {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": 1000}

@@ -6,13 +6,7 @@ import calendar
 
 import pytest
 
-from lapwing._tables.cells import (
-    Amount,
-    kind_of_unit,
-    read_amount,
-    unit_in_name,
-    unit_name,
-)
+from lapwing._tables.cells import Amount, kind_of_unit, read_amount, unit_in_name, unit_name
 from lapwing._tables.dates import read_moment
 
 # Texts by their decimal mark.
