@@ -17,7 +17,8 @@ from lapwing._tables.embedding import Embedder, Encoder, VectorStore, store_besi
 from lapwing._tables.encoders import EncodedReading
 from lapwing._tables.preprocessing import preprocess
 from lapwing.exceptions import LapwingWarning
-from tests.helpers.reading import read, write
+from tests.helpers.reading import read, rows, write
+from tests.helpers.texts import sentences
 
 READING = EncodedReading("note", "f")
 TEXTS = ["b", "", "a", "ccc", "a", "b"]
@@ -32,28 +33,8 @@ def embedder(function: Callable[[list[str]], Any], store: Any = None, **more: An
     return Embedder(Encoder("f", "digest", function), store, **more)
 
 
-class Counting:
-    """Encoder that records its inputs."""
-
-    def __init__(self) -> None:
-        self.seen: list[str] = []
-
-    def __call__(self, texts: list[str]) -> Any:
-        self.seen += texts
-        return letters(texts)
-
-
 def vectors(function: Callable[[list[str]], Any], texts: list[str], store: Any = None) -> Any:
     return embedder(function, store).vectors(texts, READING)
-
-
-def test_each_text_is_encoded_once_and_an_empty_one_is_zero() -> None:
-    function = Counting()
-    found = vectors(function, TEXTS)
-    assert function.seen == ONCE
-    assert found.dtype == np.float32
-    np.testing.assert_array_equal(found, letters(TEXTS))
-    assert not found[1].any()
 
 
 def test_texts_are_given_call_by_call(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -91,6 +72,7 @@ def wide(texts: list[str]) -> Any:
 _ALONE = "gives row 1 of 'note' another vector alone than among 2 texts"
 # Encoders, called with two texts at a time, and errors.
 INVALID: dict[str, tuple[Callable[[list[str]], Any], str]] = {
+    "no text": (letters, "no row of the column 'note' has a text"),
     "error": (failing, r"--encoder f fails at row 4 of 'note' \('ccc'\): RuntimeError: no such"),
     "together": (together, r"fails at 2 texts of 'note' together, from row 1 on.*: MemoryError\.$"),
     "NaN": (lambda texts: np.where([[text == "ccc", False] for text in texts], np.nan, 1.0),
@@ -119,22 +101,18 @@ def test_invalid_vectors_are_reported_with_their_row(
 ) -> None:
     function, message = INVALID[case]
     monkeypatch.setattr(embedding, "_CALL", 2)
+    texts = [""] if case == "no text" else TEXTS
     with pytest.raises(ValueError, match=message) as error:
-        vectors(function, TEXTS, VectorStore(tmp_path / "v.npz", "digest"))
+        vectors(function, texts, VectorStore(tmp_path / "v.npz", "digest"))
     assert "\n" not in str(error.value)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_column_without_texts_is_refused() -> None:
-    with pytest.raises(ValueError, match="no row of the column 'note' has a text"):
-        vectors(letters, ["", ""])
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, np.int8, bool])
 def test_vectors_are_floating(dtype: Any) -> None:
     found = vectors(lambda texts: letters(texts).astype(dtype), TEXTS)
     assert found.dtype == (np.float32 if np.dtype(dtype) in (np.float16, np.float32) else float)
-    np.testing.assert_array_equal(found, letters(TEXTS).astype(dtype))
+    np.testing.assert_array_equal(found, letters(TEXTS).astype(dtype))  # of an empty text: 0
 
 
 # --- kept -----------------------------------------------------------------------------------------
@@ -146,21 +124,27 @@ def store(tmp_path: Path) -> VectorStore:
 
 
 def test_a_text_that_was_encoded_is_not_again(tmp_path: Path, store: VectorStore) -> None:
-    function = Counting()
-    first = vectors(function, TEXTS, store)
+    seen: list[str] = []
+
+    def function(texts: list[str]) -> Any:
+        seen.extend(texts)
+        return letters(texts)
+
+    np.testing.assert_array_equal(vectors(function, TEXTS, store), letters(TEXTS))
+    assert seen == ONCE
     before = store.path.read_bytes()
-    np.testing.assert_array_equal(vectors(function, TEXTS, store), first)
-    assert function.seen == ONCE
+    np.testing.assert_array_equal(vectors(function, TEXTS, store), letters(TEXTS))
+    assert seen == ONCE
     assert store.path.read_bytes() == before
     more = [*TEXTS, "ab"]
     np.testing.assert_array_equal(vectors(function, more, store), letters(more))
-    assert function.seen == [*ONCE, "ab"]
+    assert seen == [*ONCE, "ab"]
     # The texts themselves are not in the file, and nothing is left beside it.
     assert b"ccc" not in store.path.read_bytes()
     assert list(tmp_path.iterdir()) == [store.path]
     # Another encoder encodes again.
     vectors(function, TEXTS, VectorStore(store.path, "other"))
-    assert function.seen == [*ONCE, "ab", *ONCE]
+    assert seen == [*ONCE, "ab", *ONCE]
 
 
 def flipped(content: bytes, parts: Any) -> bytes:
@@ -182,38 +166,26 @@ DAMAGES: dict[str, Callable[[bytes, dict[str, Any]], Any]] = {
 def test_a_damaged_file_is_made_again(
     damage: str, store: VectorStore, caplog: pytest.LogCaptureFixture
 ) -> None:
-    function = Counting()
-    vectors(function, TEXTS, store)
+    vectors(letters, TEXTS, store)
     whole = store.path.read_bytes()
     with np.load(store.path) as held:
         parts = dict(held)
     write(store.path, DAMAGES[damage](whole, parts))
-    np.testing.assert_array_equal(vectors(function, TEXTS, store), letters(TEXTS))
-    assert function.seen == ONCE * 2
+    np.testing.assert_array_equal(vectors(letters, TEXTS, store), letters(TEXTS))
     assert store.path.read_bytes() == whole
     assert "cannot be read" in caplog.text
 
 
-def test_a_folder_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
-    store = VectorStore(tmp_path / "gone" / "v.npz", "digest")
-    with pytest.warns(LapwingWarning, match="The vectors of the texts are not kept"):
-        found = vectors(letters, TEXTS, store)
-    np.testing.assert_array_equal(found, letters(TEXTS))
-
-
-def test_vectors_of_another_length_than_those_of_other_texts_are_not_kept(
-    store: VectorStore,
-) -> None:
+def test_vectors_that_are_not_kept_are_reported(tmp_path: Path, store: VectorStore) -> None:
+    """In a folder that cannot be written, and beside vectors of another length."""
     vectors(letters, ["a"], store)
-    with pytest.warns(LapwingWarning, match="The vectors of the texts are not kept"):
-        found = vectors(lambda texts: np.ones((len(texts), 99)), ["b"], store)
-    assert found.shape == (1, 99)
-
-
-def test_changed_widths_of_vectors_are_reported(store: VectorStore) -> None:
-    vectors(letters, ["a"], store)
+    gone = VectorStore(tmp_path / "gone" / "v.npz", "digest")
+    for function, kept in ((letters, gone), (wide, store)):
+        with pytest.warns(LapwingWarning, match="The vectors of the texts are not kept"):
+            found = vectors(function, ["b"], kept)
+        np.testing.assert_array_equal(found, function(["b"]))
     with pytest.raises(ValueError, match=r"another length than those in .*v\.npz\. Delete"):
-        vectors(lambda texts: np.ones((len(texts), 2)), ["a", "b"], store)
+        vectors(wide, ["a", "b"], store)
 
 
 def test_the_file_is_beside_the_table_and_named_after_the_encoder() -> None:
@@ -249,18 +221,14 @@ def test_pictures_are_told_apart_by_what_they_hold(tmp_path: Path) -> None:
 
 
 def test_vectors_are_a_block_beside_the_others(tmp_path: Path) -> None:
-    rng = np.random.default_rng(0)
-    lines = ["price,kind,note,y"]
-    for k in range(40):
-        words = " ".join(rng.choice(["ab", "ba", "aa", "b"], 6))
-        lines.append(f"{rng.normal():.3f},{'uv'[k % 2]},{words} {k},{'pq'[k % 2] if k < 4 else ''}")
-    table = read(write(tmp_path / "t.csv", "\n".join(lines)), encoder="f")
+    notes = sentences(40)
+    lines = [f"{k % 7 + 0.5},{'uv'[k % 2]},{notes[k]},{'pq'[k % 2] if k < 4 else ''}\n"
+             for k in range(40)]  # fmt: skip
+    table = read(write(tmp_path / "t.csv", "price,kind,note,y\n" + "".join(lines)), encoder="f")
     assert table.features.kinds == ("numeric", "categorical", "encoded")
     assert table.features.legible == ["note"]
     features = embedder(letters).embed(table.features)
     assert features.names == ("price", "kind", "note [1]", "note [2]", "note [3]")
-    assert features.encoding is not None
-    assert features.encoding.width == 3
     found = preprocess(features, "auto", "auto", {"note": 0.5})
     assert isinstance(found.points, np.ndarray)
     numbers = StandardScaler().fit_transform(table.X.select("price").to_numpy())
@@ -276,7 +244,7 @@ def test_vectors_are_a_block_beside_the_others(tmp_path: Path) -> None:
 
 
 def test_a_name_of_two_columns_is_refused(tmp_path: Path) -> None:
-    rows = "\n".join(f"a b c d{k},{k}.5,{'pq'[k % 2] if k < 4 else ''}" for k in range(12))
-    table = read(write(tmp_path / "t.csv", f"note,note [1],y\n{rows}"), encoder="f")
+    content = "note,note [1],y\n" + rows("a b c d{i},{i}.5,{y}")
+    table = read(write(tmp_path / "t.csv", content), encoder="f")
     with pytest.raises(ValueError, match=r"such as 'note \[1\]'\. Rename it"):
         embedder(letters).embed(table.features)
