@@ -134,12 +134,7 @@ def test_files_without_the_label_column(tmp_path: Path) -> None:
         (["a", "b", "", ""], ["a", "b", "-1", ""], {}, ["a", "b", "-1", ""]),
         (["1", "x", "", ""], ["1.0", "x", "2.0", ""], {}, ["1", "x", "2.0", ""]),
         (["1.5", "2", "", ""], ["1.5", "2", "NA", "7"], {"regression": True}, [1.5, 2, np.nan, 7]),
-        (
-            ["NA", "DE", "", "NA"],
-            ["NA", "DE", "NA", ""],
-            {"unlabeled": ("",)},
-            ["NA", "DE", "NA", ""],
-        ),
+        (["NA", "DE", ""], ["NA", "DE", "NA"], {"unlabeled": ("",)}, ["NA", "DE", "NA"]),
     ],
 )
 def test_codes_truth_as_labels(
@@ -158,48 +153,31 @@ def test_unknown_truth_beside_an_array_of_labels(tmp_path: Path) -> None:
     assert (found.truth.tolist(), found.unlabeled) == ([0, 1, -1, 1], -1)
 
 
-_GRADES = [f"{75 + (53 * i) % 271}.0" for i in range(37)] + ["75.0", "128.0", "181.0"]
+# Labels that are amounts rather than classes, with a description, and labels that are classes.
+_AMOUNTS = {
+    "the 40 labels are 37 different whole numbers":
+        [f"{75 + (53 * i) % 271}.0" for i in range(37)] + ["75.0", "128.0", "181.0"],
+    "the 200 labels are 71 different whole numbers": [str(18 + (7 * i) % 71) for i in range(200)],
+    "the 12 labels are 12 different amounts, such as '10 kg'":
+        [f"{10 + 3 * i} kg" for i in range(12)],
+    "20 of the 21 different labels are numbers, and 'oops' is not":
+        [*(str(100 + 0.25 * i) for i in range(20)), "oops"],
+}  # fmt: skip
+_CLASSES = [
+    ["1.0", "2.0", "3.0"] * 5,
+    [str(i) for i in range(12)],
+    [str(i) for i in range(100)],
+    [str(100 + (37 * i) % 101) for i in range(12)] * 5,
+    [f"p{100 + (37 * i) % 101}" for i in range(12)],
+    ["1a", "2a", "3b"] * 4,
+    [f"{i}a" for i in range(12)],
+    [*(str(100 + 0.25 * i) for i in range(10)), "oops", "no", "maybe"],
+]
 
 
-@pytest.mark.parametrize(
-    ("labels", "described"),
-    [
-        (_GRADES, "the 40 labels are 37 different whole numbers"),
-        (
-            [str(18 + (7 * i) % 71) for i in range(200)],
-            "the 200 labels are 71 different whole numbers",
-        ),
-        (
-            [f"{10 + 3 * i} kg" for i in range(12)],
-            "the 12 labels are 12 different amounts, such as '10 kg'",
-        ),
-        (
-            [*(str(100 + 0.25 * i) for i in range(20)), "oops"],
-            "20 of the 21 different labels are numbers, and 'oops' is not",
-        ),
-        *(
-            (labels, "")
-            for labels in (
-                ["1.0", "2.0", "3.0"] * 5,
-                [str(i) for i in range(12)],
-                [str(i) for i in range(100)],
-                [str(100 + (37 * i) % 101) for i in range(12)] * 5,
-                [f"p{100 + (37 * i) % 101}" for i in range(12)],
-                ["1a", "2a", "3b"] * 4,
-                [f"{i}a" for i in range(12)],
-                [*(str(100 + 0.25 * i) for i in range(10)), "oops", "no", "maybe"],
-            )
-        ),
-    ],
-)
-def test_asks_whether_amounts_are_classes(
-    tmp_path: Path, labels: list[str], described: str
-) -> None:
-    labels = [*labels, "", ""]
-    if not described:
-        assert not read(tmp_path, labels, regression=None).numeric
-        return
-    described = re.escape(described)
+@pytest.mark.parametrize("described", _AMOUNTS)
+def test_asks_whether_amounts_are_classes(tmp_path: Path, described: str) -> None:
+    labels, described = [*_AMOUNTS[described], "", ""], re.escape(described)
     asked = (
         rf"{described}\. Are they numbers to predict, or names of classes\?\n"
         r"For numbers, add --method laprls-regressor\.\nFor classes, add --method laperls\."
@@ -216,25 +194,34 @@ def test_asks_whether_amounts_are_classes(
         assert not read(tmp_path, labels, regression=False).numeric
 
 
+def test_other_numbers_are_classes(tmp_path: Path) -> None:
+    for labels in _CLASSES:
+        assert not read(tmp_path, [*labels, "", ""], regression=None).numeric
+
+
 @pytest.mark.parametrize(
-    ("labels", "pair"),
+    ("one", "other"),
     [
-        (["OK", "ok", "bad", ""], "'OK' and 'ok'"),
-        (["007", "7", "8", ""], "'007' and '7'"),
-        (["a  b", "a b", "c", ""], "'a  b' and 'a b'"),
-        (["Stra\u00dfe", "STRASSE", "c", ""], "'STRASSE' and 'Stra\u00dfe'"),
-        (["e\u0301", "\u00e9", "c", ""], "'e\u0301' and '\u00e9'"),
+        ("OK", "ok"),
+        ("007", "7"),
+        ("a  b", "a b"),
+        ("STRASSE", "Stra\u00dfe"),
+        ("e\u0301", "\u00e9"),
     ],
 )
-def test_labels_that_look_alike_are_reported(tmp_path: Path, labels: list[str], pair: str) -> None:
-    told = re.escape(
-        f"differ only in capitals, blanks or leading zeros are classes of their own: {pair}."
-    )
-    with pytest.warns(LapwingWarning, match=told):
-        assert read(tmp_path, labels).y.tolist() == labels
+def test_labels_that_look_alike_are_reported(tmp_path: Path, one: str, other: str) -> None:
+    told = "differ only in capitals, blanks or leading zeros are classes of their own: "
+    with pytest.warns(LapwingWarning, match=re.escape(f"{told}{one!r} and {other!r}.")):
+        assert read(tmp_path, [one, other, "8", ""]).y.tolist() == [one, other, "8", ""]
 
 
+_NUMBERS = ["-1", "2.5", "-1", "-1", "3", "-1", "-1"]
 _WINES = ["Barolo"] * 10 + ["Barollo"] * 2 + ["barolo"] + ["Barbera"] * 4 + ["Arneis", ""]
+_TOLD_OF_WINES = [
+    r"2 rows \(the first is row 11\) have the label 'Barollo', a class of its own",
+    r"and 11 have 'Barolo'. Did you mean 'Barolo'\?",
+    *(r"only one row .* 'Arneis' \(row 18\)", "'barolo'"),
+]
 
 
 @pytest.mark.filterwarnings("default:.*only one row has the label")
@@ -244,19 +231,8 @@ _WINES = ["Barolo"] * 10 + ["Barollo"] * 2 + ["barolo"] + ["Barbera"] * 4 + ["Ar
     [
         ("row,x,y\n5,1,a\n6,2,\n7,0,b\n", [r"column 'row' counts the rows.*--id row "]),
         ("x,y\n1,a\n5,c\n0,b\n", [r"every row has a label.*--unlabeled"]),
-        (
-            column(["-1", "2.5", "-1", "-1", "3", "-1", "-1"]),
-            [r"5 of 7 rows have the number -1, .* --unlabeled -1"],
-        ),
-        (
-            column(_WINES),
-            [
-                r"2 rows \(the first is row 11\) have the label 'Barollo', a class of its own",
-                r"and 11 have 'Barolo'. Did you mean 'Barolo'\?",
-                r"only one row .* 'Arneis' \(row 18\)",
-                "'barolo'",
-            ],
-        ),
+        (column(_NUMBERS), [r"5 of 7 rows have the number -1, .* --unlabeled -1"]),
+        (column(_WINES), _TOLD_OF_WINES),
         ([["x", "y"], [3, "a"], [1, "a"], [2, "b"], [5, None]], [r"'b' \(row 4 of the sheet\)"]),
     ],
     ids=["counts rows", "all labelled", "number", "almost another", "sheet"],
