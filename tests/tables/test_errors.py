@@ -85,7 +85,7 @@ STRICT: dict[str, tuple[Any, ...]] = {
     "lists.parquet": (_NESTED, "'x' holds List", {"label": "x", "drop": ["y"]}),
     "null.parquet": (pl.DataFrame({"x": [1.0, None], "y": ["a", "b"]}),
         r"missing values in 'x' \(1\)"),
-    "no X.npz": ({"x": _X, "y": [0, 1, -1]}, r"no array 'X'; it has 'x', 'y'\.$"),
+    "no X.npz": ({"x": _X, "y": [0, 1, -1]}, r"no array 'X'; it has 'x', 'y'\..* arrays of their own\.$"),
     "no y.npz": ({"X": _X}, r"no array 'y'.* given with --labels"),
     "flat.npz": ({"X": np.ones(3), "y": [0, 1, -1]}, r"'X' must be a table of numbers.*\(3,\)"),
     "text.npz": ({"X": np.array([["a"]]), "y": [0]}, r"'X' must be a table of numbers"),
