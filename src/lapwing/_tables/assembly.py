@@ -414,8 +414,10 @@ def warn_of_counts(features: Features) -> None:
     for name in features.named(NUMERIC):
         # Three rows are checked first, which excludes most columns.
         column = features.column(name)
-        likely = column[0] % 1 == 0 and column[1] - column[0] == column[2] - column[1] == 1
-        if likely and name not in measured and (np.diff(column) == 1).all():
+        with np.errstate(over="ignore"):  # between the largest numbers
+            likely = column[0] % 1 == 0 and column[1] - column[0] == column[2] - column[1] == 1
+            counts = likely and name not in measured and (np.diff(column) == 1).all()
+        if counts:
             word = shlex.quote(name)
             warn(
                 f"column {name!r} counts the rows and is used as a feature. If it only names "
