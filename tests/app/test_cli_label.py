@@ -191,6 +191,17 @@ def test_texts_are_learnt_from(named: tuple[str, ...]) -> None:
     gives_the_same(words)
 
 
+@pytest.mark.parametrize("drop", ["more", "note,more"])
+def test_texts_in_a_list_may_be_dropped(drop: str) -> None:
+    write("t.csv", [row | {"note": "a cat", "more": "a dog"} for row in table()])
+    with page(label="y", id="name", text=("note, more",), drop=(drop,)) as (server, browser):
+        assert browser.get("api/rows?ids=3")[0]["text"] == "note: a cat\n\nmore: a dog"
+        learnt = {"a", "b", *["note"] * (drop == "more")}
+        assert set(server.session.material.table.feature_names) == learnt
+        words = take_along(browser, "labels.csv", "predictions.csv")
+    gives_the_same(words)
+
+
 def test_map_columns_and_order_of_known_classes() -> None:
     rows = [row | {"y": {"u": "1", "v": "2"}.get(row["y"], "")} for row in table()]
     write("t.csv", [row | {"east": str(k), "north": "1"} for k, row in enumerate(rows)])

@@ -269,7 +269,7 @@ def start(table: Table, request: LabelRequest) -> LabelServer:
     prepared = points_of(table, request)
     estimator = make_estimator(request.chosen, request.parameters, request.seed, prepared.points)
     folder = request.data[0].resolve().parent
-    unread = [name for name in request.text if name in table.shown]
+    unread = [name for name in split_names(request.text, table.shown) if name in table.shown]
     note = (
         f"The column {quoted(unread)} is shown, and the model does not learn from it. It learns "
         "from the other columns."

@@ -396,16 +396,27 @@ class LabelRequest(LearningRequest):
     @property
     def read_options(self) -> ReadOptions:
         """Options of reading the table."""
-        text = tuple(name for name in self.text if name not in self.shown)
+        _, learnt = self._split_texts()
+        text = tuple(name for name in learnt if name not in self.shown)
         return replace(super().read_options, text=text)
 
     @property
     def shown(self) -> tuple[str, ...]:
-        """Columns that the page shows and the model does not use."""
-        dropped = {name.strip() for given in self.drop for name in (given, *given.split(","))}
-        texts = [name for name in self.text if name in dropped]
+        """Columns that the page shows and the model does not use; a name may be a list."""
+        texts, _ = self._split_texts()
         pictures = [] if self.image is None or self.encoder is not None else [self.image]
         return tuple(dict.fromkeys([*texts, *pictures]))
+
+    def _split_texts(self) -> tuple[list[str], list[str]]:
+        """Return the columns in `text` that are dropped as well, and the others."""
+        dropped = {name.strip() for given in self.drop for name in (given, *given.split(","))}
+        texts: tuple[list[str], list[str]] = [], []
+        for given in self.text:
+            parts = [name.strip() for name in given.split(",")]
+            whole = given in dropped or dropped.isdisjoint(parts)
+            for name in [given] if whole else parts:
+                texts[name not in dropped].append(name)
+        return texts
 
     @property
     def class_names(self) -> tuple[str, ...]:
@@ -430,7 +441,7 @@ class LabelRequest(LearningRequest):
         changed : bool
             Whether a label of the table itself was changed, which a second file cannot express.
         """
-        drop = (*self.drop, *self.shown)
+        drop = tuple(dict.fromkeys((*self.drop, *self.shown)))
         image = None if self.encoder is None else self.image  # else only shown
         places: dict[str, Any] = {"data": (*self.data, Path("labels.csv")), "label": column}
         if changed or self.labels_file is not None or self.data[0].suffix.lower() not in TABLES:

@@ -93,7 +93,7 @@ def read_npz(source: Source, selection: Selection) -> RawTable:
     The sparse matrix of a file of `scipy.sparse.save_npz` has no names and no labels.
     """
     label = selection.label
-    roles = [name for name in (label, selection.id, *selection.others) if name is not None]
+    roles = [name for name in (label, selection.id, *selection.others(())) if name is not None]
     arrays = _load_archive(source, [_FEATURES, *roles], label)
     if arrays is None:
         X = _load(source, "NPZ file of scipy.sparse", _load_scipy)
@@ -220,7 +220,7 @@ def _table(
             "the table in a format with names."
         )
     roles = selection.resolve([*arrays, *names], source)
-    given = (selection.label, selection.id, *selection.others)
+    given = (selection.label, selection.id, *selection.others(names))
     taken = [name for name in given if name in names]
     if taken:
         raise ValueError(

@@ -205,11 +205,10 @@ class Selection(ReadOptions):
         """Return the selection of a user, with further fields."""
         return cls(**vars(options) | known)
 
-    @property
-    def others(self) -> tuple[str, ...]:
-        """Columns that are read as text for another purpose."""
+    def others(self, names: Collection[str]) -> tuple[str, ...]:
+        """Return the columns that are read as text for another purpose."""
         truth = [] if self.truth is None else [self.truth]
-        return (*truth, *self.layout, *self.shown)
+        return (*truth, *self.layout, *split_names(self.shown, names))
 
     def find(self, header: Sequence[str], where: str) -> ColumnRoles:
         """Find the chosen columns in the header of a table, with remarks on changed names.
@@ -230,7 +229,7 @@ class Selection(ReadOptions):
             ]
         if self.strict:
             return list(names), []
-        chosen = {self.label, self.id, self.usual_id, self.picture, *self.others}
+        chosen = {self.label, self.id, self.usual_id, self.picture, *self.others(names)}
         chosen |= {*split_names((*self.drop, *self.features, *self.keep, *self.text), names)}
         twice = [name for name, k in Counter(names).items() if k > 1 and name and name in chosen]
         if twice:
@@ -258,12 +257,14 @@ class Selection(ReadOptions):
         if not self.partial:
             self._check_chosen(names, where)
         label, row_id = (one if one in names else None for one in (self.label, self._id_column))
-        named = [one for one in (label, row_id, *self.others) if one in names and one is not None]
+        named = [
+            one for one in (label, row_id, *self.others(names)) if one in names and one is not None
+        ]
         texts = tuple(dict.fromkeys(names if self.whole else named))
         if self.expected is not None:
             features, ignored = self._find_expected(names, where)
             return ColumnRoles(tuple(names), features, texts, label, row_id, ignored)
-        taken = {self.label, self.id, *split_names(self.drop, names), *self.others}
+        taken = {self.label, self.id, *split_names(self.drop, names), *self.others(names)}
         chosen = split_names(self.features, names) or [n for n in names if n not in taken]
         if "" in chosen:
             # Usually a row index that was saved with the data, which must not be a feature.
@@ -300,7 +301,7 @@ class Selection(ReadOptions):
             "--truth": [self.truth],
             "--map": self.layout,
             "--text": split_names(self.text, names),
-            "--image": (*self.shown, self.picture),
+            "--image": (*split_names(self.shown, names), self.picture),
         }
         chosen = [(flag, n) for flag, some in roles.items() for n in some if n is not None]
         lost = [_not_found(name, flag, names, where) for flag, name in chosen if name not in names]
@@ -318,7 +319,7 @@ class Selection(ReadOptions):
     ) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return the expected columns, and the names of unknown ones."""
         expected = self.expected or {}
-        known = {*expected, *self.optional, *self.others, self.label, self._id_column}
+        known = {*expected, *self.optional, *self.others(names), self.label, self._id_column}
         known |= set(split_names(self.drop, names))
         unknown = tuple(name for name in names if name not in known)
         if self.partial:

@@ -39,7 +39,7 @@ from lapwing._tables.labels import (
 )
 from lapwing._tables.matrices import TARGET
 from lapwing._tables.reading import SVMLIGHT, name_of, read_for_model, read_raw
-from lapwing._tables.roles import ReadOptions, Selection
+from lapwing._tables.roles import ReadOptions, Selection, split_names
 from lapwing._words import InputErrors, quoted
 
 USUAL_ADVICE = LabelAdvice()
@@ -263,7 +263,7 @@ def read_table(path: Paths, options: ReadOptions, *, advice: LabelAdvice = USUAL
         dropped=(*raw.roles.left_out, *(one.column for one in features.notes if not one.used)),
         strict=options.strict,
         originals=originals,
-        shown={name: raw.texts[name].texts for name in options.shown},
+        shown={name: raw.texts[name].texts for name in split_names(options.shown, raw.texts)},
         whole=raw.texts if options.whole else None,
         n_suggested=labels.n_suggested,
         **raw.facts | {"remarks": (*raw.remarks, *labels.remarks)},
