@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import dump_svmlight_file
 
-from lapwing._app import console, labelling, reading
+from lapwing._app import labelling, reading
 from lapwing._app.requests import LabelRequest
 from lapwing._label.serving import LabelServer
 from tests.helpers.commandline import Answer, done, found, refused, run
@@ -215,16 +215,6 @@ def test_map_columns_and_order_of_known_classes() -> None:
     assert np.frombuffer(content, "<f4", 80, offset=4 * 41).tolist() == [*range(40), *[1] * 40]
 
 
-@pytest.mark.parametrize("column", ["y", None], ids=["named", "unnamed"])
-def test_the_features_are_listed_without_a_label_column(column: str | None) -> None:
-    unlabeled()
-    request = LabelRequest(data=(Path("t.csv"),), label=column)
-    with labelling.start(reading.read(request), request) as server:
-        said = console.describe_labelling(server.session, request)
-    assert ("start again with --label COLUMN" in said) == (column is None)
-    assert "t.csv: 40 rows, no label yet" in said
-
-
 # --- the verb -------------------------------------------------------------------------------------
 
 
@@ -253,6 +243,11 @@ def test_label_prints_the_address_and_the_numbers_of_labels(
         "Run the same command again to continue."
     )
     assert Path("t.csv.labels.jsonl.address").read_text() == f"{address}\n"
+    unlabeled()
+    said = done(run("label t.csv --no-browser --journal new.jsonl")).splitlines()
+    assert said[1].endswith("holds labels, start again with --label COLUMN.")
+    assert said[2].startswith("t.csv: 40 rows, no label yet. Your labels are saved in new.jsonl ")
+    write("t.csv", table())
     Path("r5").write_bytes(b"GIF89a")  # some pictures may be missing
     said = done(run(f"{LABEL} --quiet --image name --journal other.jsonl --port 0"))
     assert (said.count("\n"), len(shown)) == (1, 1)

@@ -40,17 +40,16 @@ _QUICK = 1.0  # seconds of a forecast that needs no line of its own
 _WRITTEN = {"onnx": "ONNX model", "next": "Rows to label next"}
 
 
-def describe_labelling(session: Session, request: LabelRequest) -> str:
+def describe_labelling(session: Session, request: LabelRequest) -> Iterator[str]:
     """Describe the labelling page after it has been opened."""
     n = session.history.n_labeled
     given = plural(n, "label") if n else "no label yet"
-    unnamed = ""
     if request.label is None and not n:
-        unnamed = (
+        yield (
             "No --label was given: the labels are a new column, and the model learns from all "
-            "columns of the table. If one of them holds labels, start again with --label COLUMN.\n"
+            "columns of the table. If one of them holds labels, start again with --label COLUMN."
         )
-    return unnamed + (
+    yield (
         f"{request.source}: {plural(session.material.n, 'row')}, {given}. Your labels are saved in "
         f"{request.journal_path} while you label. Press Ctrl-C to end; run the same "
         "command again to continue."

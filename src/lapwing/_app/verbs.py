@@ -316,7 +316,8 @@ def label(request: requests.LabelRequest) -> None:
         # The user needs the address, even with --quiet.
         say(server.url)
         if not request.quiet:
-            say(console.describe_labelling(server.session, request))
+            for line in console.describe_labelling(server.session, request):
+                say(line)
         sys.stdout.flush()  # for programs that read the address from a pipe
         if not request.no_browser:
             typer.launch(server.url)
