@@ -23,6 +23,8 @@ def test_finds_rows_by_words_ids_and_values() -> None:
         name = found.material.table.feature_names[1]
         assert found.find(Query(f"{name}={float(X[7, 1])!r}")) == [7]
         assert found.find(Query(f"{name}=text")) == []
+    with labels_only(np.round(X, 3).astype(np.float32)) as found:
+        assert 7 in found.find(Query(f"{name}={X[7, 1]:.3f}"))
 
 
 def test_filters_agree_with_a_loop_over_the_rows(tmp_path: Path) -> None:

@@ -75,6 +75,16 @@ def test_texts_are_learnt_searched_and_saved(tmp_path: Path) -> None:
     assert loaded.predict(texts[:2]).tolist() == ["pets", "traffic"]
 
 
+@pytest.mark.parametrize("missing", [None, np.nan, pd.NA])
+def test_series_are_shown_as_texts(missing: Any) -> None:
+    texts = pd.Series(["a cat and a dog", "a car"] * 20)
+    model = make_pipeline(TfidfVectorizer(), LapERLSClassifier())
+    with opened(texts, model=model) as page:
+        assert page.session.rows([1])[0]["text"] == "a car"
+    with opened(np.arange(40.0)[:, None], texts=texts.replace("a car", missing)) as page:
+        assert [row["text"] for row in page.session.rows([0, 1])] == ["a cat and a dog", ""]
+
+
 @pytest.mark.parametrize("model", [None, LapSVC(gamma_I=0.5)], ids=["default", "given"])
 def test_downloads_equal_those_of_a_fit(model: Any, tmp_path: Path) -> None:
     frame = pd.DataFrame(X, index=[f"r{k}" for k in range(60)])

@@ -97,7 +97,7 @@ def test_rows_can_be_found_and_marked_and_a_target_set(
         assert browser.post("api/mark", {"rows": [8], "mark": "flagged", **on}).status == 200
         assert browser.get("api/find?class=u&by=given&state=flagged") == found
     assert "true or false" in browser.post("api/mark", {"rows": [8], "on": 1}).error
-    for percent, target in (("2.5", 0.025), (" 0.5 %", 0.005), ("", None)):
+    for percent, target in (("2.5", 0.025), ("2,5", 0.025), (" 0.5 %", 0.005), ("", None)):
         assert browser.post("api/target", {"percent": percent}).status == 200
         assert browser.get("api/state")["target"] == target
     for wrong in ("0", "51", "five", "-1"):

@@ -48,7 +48,7 @@ from lapwing._tables.predictions import write_columns
 from lapwing._tables.roles import split_names
 from lapwing._tables.tables import Table
 from lapwing._words import quoted
-from lapwing.classes.markers import find_unlabeled, read_column
+from lapwing.classes.markers import find_unlabeled, is_missing, read_column
 from lapwing.estimators import LapERLSClassifier
 from lapwing.models import save_model
 
@@ -158,17 +158,18 @@ def label(
     table, values = _table_of(X, points, y, ids, classes)
     if embedding is not None:
         table = replace(table, layout=read_embedding(embedding, points.shape[0]))
-    if texts is None and not hasattr(X, "iloc") and not hasattr(X, "toarray"):
+    if texts is None and not hasattr(X, "columns") and not hasattr(X, "toarray"):
         raw = np.asarray(X)
         texts = raw.tolist() if raw.ndim == 1 and raw.dtype.kind in "OUT" else None
     if texts is not None:
         check_consistent_length(points, texts)
+        texts = ["" if is_missing(text) else str(text) for text in texts]
     material = Material(
         table,
         points,
         pipeline[-1],
         _checked_classes(classes, "classes"),
-        None if texts is None else as_text(list(texts)),
+        None if texts is None else as_text(texts),
         words=words_of(Pipeline([*steps.steps, pipeline.steps[-1]]), points.shape[1]),
         picture=None if images is None else _array_pictures(images, points.shape[0]),
         values=values,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -129,12 +130,11 @@ class Finder:
             column = feature_values(self.table.X, place, rows)
         else:
             column = cells.at(rows)
-        try:
-            number = float(value)
-        except ValueError:
-            number = float("nan")
+        numbers: tuple[float, ...] = ()
+        with suppress(ValueError), np.errstate(over="ignore"):
+            numbers = float(value), float(np.float32(value))  # 0.1 differs in these
         return np.array(
-            [one == number or (isinstance(one, str) and one.casefold() == value) for one in column],
+            [one.casefold() == value if isinstance(one, str) else one in numbers for one in column],
             dtype=bool,
         )
 

@@ -303,7 +303,7 @@ def read_target(percent: str | None) -> float | None:
     RequestError
         If it is not a number from 0.1 to 50.
     """
-    text = (percent or "").strip().removesuffix("%").strip()
+    text = (percent or "").strip().removesuffix("%").strip().replace(",", ".")
     if not text:
         return None
     if not re.fullmatch(r"\d{1,2}(\.\d{1,3})?", text) or not 0.1 <= float(text) <= 50:
