@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import pickle
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +23,6 @@ from tests.helpers.reading import write
 from tests.helpers.rows import SOURCES, ArrayRows, make_zarr
 
 X = np.random.default_rng(0).standard_normal((53, 4))
-CHANGING = [name for name in SOURCES if name != "rows"]
 
 
 @pytest.fixture(params=[np.float64, np.float32], ids=["float64", "float32"])
@@ -103,33 +104,26 @@ def test_scaled_rows_equal_those_of_a_standard_scaler(values: Any) -> None:
     np.testing.assert_array_equal(rows.take(np.array([5, 3, 3])), expected[[5, 3, 3]])
 
 
-def _files(source: Any, folder: Path) -> list[Path]:
-    return sorted(path for path in folder.rglob("*") if path.is_file() and path.suffix != ".json")
+CHANGES: dict[str, Callable[[Path], object]] = {
+    "gone": Path.unlink,
+    "changed": lambda path: path.write_bytes(path.read_bytes()[::-1] + b"x"),
+    "touched": lambda path: os.utime(path, (0, 0)),
+    "shorter": lambda path: os.truncate(path, path.stat().st_size // 2),
+}
 
 
-@pytest.mark.parametrize("name", CHANGING)
-@pytest.mark.parametrize("change", ["gone", "changed", "touched", "shorter"])
+@pytest.mark.parametrize("name", [name for name in SOURCES if name != "rows"])
+@pytest.mark.parametrize("change", CHANGES)
 def test_a_file_that_changes_is_reported(name: str, change: str, tmp_path: Path) -> None:
     rows = open_rows(SOURCES[name](X, tmp_path))
-    victim = _files(rows, tmp_path)[-1]
-    passing = rows.blocks(10)
+    files = (path for path in tmp_path.rglob("*") if path.is_file() and path.suffix != ".json")
+    victim, passing, first = max(files), rows.blocks(10), np.array([0])
     next(passing)
-    if change == "gone":
-        victim.unlink()
-    elif change == "changed":
-        victim.write_bytes(bytes(reversed(victim.read_bytes())) + b"x")
-    elif change == "touched":
-        os.utime(victim, (0, 0))
-    else:
-        with victim.open("r+b") as file:
-            file.truncate(victim.stat().st_size // 2)
+    CHANGES[change](victim)
     words = f"{victim} (is gone|was changed).*Leave the files of X alone"
-    with pytest.raises(DataChangedError, match=words):
-        list(passing)
-    with pytest.raises(DataChangedError, match=words):
-        rows.take(np.array([0]))
-    with pytest.raises(DataChangedError, match=words):
-        next(rows.blocks(10))
+    for read in (partial(list, passing), partial(rows.take, first), rows.blocks(10).__next__):
+        with pytest.raises(DataChangedError, match=words):
+            read()
 
 
 _A = pl.DataFrame({"a": [1.0]})
