@@ -193,8 +193,3 @@ def test_journal_without_labels_is_replaced(tmp_path: Path, after: str) -> None:
     assert written(path, 1) == records_of(path)
     assert b'"ids"' not in path.read_bytes()
     assert len(path.read_bytes().splitlines()) == 2, "the rest was removed"
-
-
-def test_missing_folder_is_reported(tmp_path: Path) -> None:
-    with pytest.raises(OSError, match="No such file"):
-        opened(tmp_path / "none" / "j")

@@ -260,6 +260,13 @@ def test_selects_by_box_shift_alt_and_click(label: Label) -> None:
     assert tab.selected() == 0
 
 
+def right_and_given(server: Any) -> tuple[int, int]:
+    """Numbers of labels by where the rows lie, and of all labels."""
+    labels = server.labels()
+    right = np.count_nonzero(labels == np.resize(["left", "right"], len(labels)))
+    return right, sum(name is not None for name in labels)
+
+
 def test_labels_by_keyboard_only(label: Label) -> None:
     server, tab = label(blobs(120))
     tab.shows("#queue [role=option]", 5)
@@ -273,19 +280,13 @@ def test_labels_by_keyboard_only(label: Label) -> None:
         tab.until(lambda row=row: tab.page.locator("#card .which b").all_inner_texts() != [row])
         tab.until(lambda done=done: sum(tab.given().values()) == done + 1)
     tab.until(lambda: tab.drawn[1] == tab.drawn[0] == server.session.version)
-    labels = server.labels()
-    given = np.flatnonzero([name is not None for name in labels])
-    assert len(given) == 4
-    assert all(labels[row] == ("left" if row % 2 == 0 else "right") for row in given)
+    assert right_and_given(server) == (4, 4)
     # The model's class for all that the queue holds, and back.
     tab.shows("#queue [role=option]", 5)
     tab.press("a")
     tab.until(lambda: tab.selected() == 5)
     tab.press("Enter", says="Saved: 5 rows as the model says")
-    labels = server.labels()
-    taken = [row for row in range(120) if labels[row] is not None and row not in given]
-    assert len(taken) == 5
-    assert all(labels[row] == ("left" if row % 2 == 0 else "right") for row in taken)
+    assert right_and_given(server) == (9, 9)
     tab.press("Backspace", says="Taken back: 5 rows")
     # A class that is new, typed while rows are selected, and its first letters later.
     tab.press("c", *"odd one")

@@ -28,7 +28,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.callback import ProgressBar
-from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.feature_extraction.text import (
     CountVectorizer,
@@ -36,11 +35,10 @@ from sklearn.feature_extraction.text import (
     TfidfTransformer,
     TfidfVectorizer,
 )
-from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import FunctionTransformer, Normalizer, OneHotEncoder, StandardScaler
+from sklearn.preprocessing import FunctionTransformer, Normalizer, StandardScaler
 
 import lapwing
 from lapwing import (
@@ -58,40 +56,17 @@ from lapwing.losses import GaussianBump, SquaredHinge
 from lapwing.model_selection import LabeledStratifiedKFold
 from lapwing.models import Model, ModelFileError, load_model, save_model
 from lapwing.models.files import FORMAT, one_line
+from tests.helpers.columns import CODES, LABELED, NEW, NUMBERS, THREE, X, Y, frame, mixed
 
-RNG = np.random.default_rng(0)
-N = 40
-X = np.vstack([RNG.normal(-2, 1, (N // 2, 3)), RNG.normal(2, 1, (N // 2, 3))])
-NEW = RNG.normal(0, 2, (25, 3))
-CODES = np.repeat([0, 1], N // 2)
-LABELED = np.arange(N) % 4 == 0
-Y = np.where(LABELED, CODES, -1)
-THREE = np.where(LABELED, np.where(X[:, 1] > 2.5, 2, CODES), -1)
 TEXTS = np.where(LABELED, np.where(CODES == 1, "yes", "no"), "").astype(object)
-NUMBERS = np.where(LABELED, X[:, 0], np.nan)
-COLORS = np.array(["red", "green", "blue"])[np.arange(N) % 3]
 DOCUMENTS = [
     f"{'ship sea' if code else 'moon star'} word{i % 7} day{i % 5}" for i, code in enumerate(CODES)
 ]
 AFFINITY = np.exp(-((X[:, None] - X) ** 2).sum(axis=2))
 
 
-def frame() -> pd.DataFrame:
-    table = pd.DataFrame(X, columns=["a", "b", "c"])
-    table["color"] = COLORS
-    table.loc[3, "a"] = np.nan
-    return table
-
-
-def mixed() -> ColumnTransformer:
-    numbers = make_pipeline(SimpleImputer(strategy="median"), StandardScaler())
-    return ColumnTransformer(
-        [
-            ("numbers", numbers, ["a", "b"]),
-            ("texts", OneHotEncoder(handle_unknown="ignore"), ["color"]),
-        ],
-        remainder="passthrough",
-    )
+def before(step: Any) -> Pipeline:
+    return make_pipeline(step, LapSVC())
 
 
 def case(estimator: Any, points: Any = X, y: Any = Y, new: Any = NEW) -> tuple[Any, ...]:
@@ -123,12 +98,14 @@ CASES = {
     ),
     "ufunc weights": case(LapSVC(graph=KNNGraph(3, weights=np.reciprocal)), X + 9, new=NEW + 9),
     "random state": case(LapSVC(random_state=np.random.RandomState(3))),
-    "scaled": case(make_pipeline(StandardScaler(), LapSVC())),
-    "as they are": case(make_pipeline(FunctionTransformer(), LapSVC())),
-    "ufunc": case(make_pipeline(FunctionTransformer(np.cbrt), LapSVC())),
-    "projected": case(make_pipeline(PCA(2), LapSVC())),
-    "unit length": case(make_pipeline(Normalizer(), LapSVC())),
-    "mixed columns": case(make_pipeline(mixed(), LapSVC()), frame(), new=frame()),
+    "scaled": case(before(StandardScaler())),
+    "as they are": case(before(FunctionTransformer())),
+    "ufunc": case(before(FunctionTransformer(np.cbrt))),
+    "projected": case(before(PCA(2))),
+    "unit length": case(before(Normalizer())),
+    "mixed columns": case(
+        make_pipeline(mixed(["a", "b"], ["color"], "passthrough"), LapSVC()), frame(), new=frame()
+    ),
 } | {
     name: case(make_pipeline(*steps, LapSVC()), DOCUMENTS, new=DOCUMENTS[:9])
     for name, steps in {
@@ -335,10 +312,6 @@ def holding_in_an_array(part: Any) -> LapSVC:
     return model
 
 
-def before(step: Any) -> Pipeline:
-    return make_pipeline(step, LapSVC())
-
-
 def search(**options: Any) -> GridSearchCV:
     cv = LabeledStratifiedKFold(2)
     return GridSearchCV(LapSVC(), {"gamma_A": [1e-2, 1e-4]}, cv=cv, **options).fit(X, Y)
@@ -447,7 +420,7 @@ def misled(name: str, content: bytes) -> bytes:
 
 def grown(name: str, content: bytes) -> bytes:
     """Declare a huge shape of an array."""
-    return content.replace(b"(40, 3), }    ", b"(40, 3000000)}") if "npy" in name else content
+    return content.replace(b"(60, 4), }    ", b"(60, 4000000)}") if "npy" in name else content
 
 
 DAMAGED_MODELS: dict[str, list[Callable[[], bytes]]] = {

@@ -58,26 +58,9 @@ from lapwing.kernels import KERNELS
 from lapwing.model_selection import Candidate, LabeledStratifiedKFold
 from lapwing.onnx_export import OnnxExportError, save_onnx, to_onnx
 from lapwing.onnx_export.export import TRANSLATED_KERNELS
+from tests.helpers.columns import CODES, COLORS, LABELED, NEW, NUMBERS, THREE, N, X, Y, frame, mixed
 
-RNG = np.random.default_rng(1)
-N = 60
-# Far from the origin and on several scales, where distances could lose precision.
-X = RNG.normal(size=(N, 4)) * [3, 1, 0.5, 2] + [100, 0, -20, 1]
-NEW = RNG.normal(size=(31, 4)) * [3, 1, 0.5, 2] + [100, 0, -20, 1]
 CENTERED = X - X.mean(axis=0)
-CODES = (X[:, 1] > 0).astype(int)
-LABELED = np.arange(N) % 3 == 0
-Y = np.where(LABELED, CODES, -1)
-THREE = np.where(LABELED, np.where(X[:, 3] > 2, 2, CODES), -1)
-NUMBERS = np.where(LABELED, X[:, 1], np.nan)
-COLORS = np.array(["red", "green", "blue"])[np.arange(N) % 3]
-
-
-def frame(points: Any = X, colors: Any = COLORS) -> pd.DataFrame:
-    table = pd.DataFrame(points, columns=["a", "b", "c", "d"])
-    table["color"] = np.resize(colors, len(points))
-    table.loc[3, "a"] = np.nan
-    return table
 
 
 def run(model: Any, points: Any, input_type: Any = "double") -> dict[str, Any]:
@@ -115,18 +98,6 @@ def check(model: Any, points: Any) -> None:
     kind = model.classes_.dtype.kind
     assert answer["label"].dtype.kind == ("O" if kind in "OU" else kind)
     assert len(set(labels.tolist())) > 1
-
-
-def mixed(numbers: Any, texts: Any, remainder: str = "drop") -> ColumnTransformer:
-    imputed = make_pipeline(SimpleImputer(strategy="median"), StandardScaler())
-    encoder = OneHotEncoder(handle_unknown="ignore")
-    return ColumnTransformer(
-        [
-            *(("texts", encoder, texts), ("gone", "drop", [1])),
-            *(("none", StandardScaler(), []), ("numbers", imputed, numbers)),
-        ],
-        remainder=remainder,
-    )
 
 
 def weak(kernel: str, **options: Any) -> LapSVC:
