@@ -90,18 +90,6 @@ def test_finished_pieces_are_found_again(
     assert len(calls) == 3
 
 
-def test_incomplete_results_are_not_read(tmp_path: Path) -> None:
-    start, calls = starter()
-    (tmp_path / "one.json").write_text('{"piece": "one", "comm', encoding="utf-8")
-    (tmp_path / "one").mkdir()
-    (tmp_path / "one" / "reading.json").write_text('{"run": {', encoding="utf-8")
-    pieces = Pieces(tmp_path, start)
-    assert pieces.status(ONE).state is State.BEGUN
-    assert pieces.run(ONE)
-    assert len(calls) == 1
-    assert pieces.status(ONE).state is State.DONE
-
-
 def test_results_of_earlier_runs_are_removed(tmp_path: Path) -> None:
     (tmp_path / "one").mkdir()
     (tmp_path / "one" / "reading.json").write_text(json.dumps(result()), encoding="utf-8")

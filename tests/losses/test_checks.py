@@ -175,20 +175,3 @@ def test_requires_a_declared_kind() -> None:
 
         class Untold(Loss):
             pass
-
-    class Unfinished(Loss):
-        kind = Kind.SMOOTH
-
-        def value(self, y: Any, f: Any) -> Any:
-            return 0 * f
-
-    with pytest.raises(TypeError, match=r"abstract.*curvature"):
-        Unfinished()  # type: ignore[abstract]
-
-
-def test_names_are_those_of_the_classes_in_lower_case() -> None:
-    assert (RoundedHinge.name, SteepHinge.name, Logistic.name) == (
-        "rounded_hinge",
-        "steep_hinge",
-        "logistic",
-    )

@@ -169,20 +169,6 @@ def test_least_squares_is_the_papers_dual(name: str, C: float, bias: bool) -> No
         np.testing.assert_allclose(case.null.T @ result.state.coef, 0, atol=1e-9 * scale)
 
 
-@pytest.mark.parametrize("k", [1, 4, 15])
-def test_few_eigenvectors_give_the_dual_of_the_paper(k: int) -> None:
-    """(25)-(27), with S^-1."""
-    case, C = toy(), 20.0
-    values, vectors = np.linalg.eigh(case.L)
-    basis = vectors[:, :k]
-    S = basis.T @ case.held @ basis + case.mu * np.diag(values[:k])
-    kernel = basis @ np.linalg.solve(S, basis.T)
-    alpha, _, g = bordered(case, C, kernel, bias=False)
-    result = least_squares(DenseSystem(case.K, case.spectral(k), False), C)
-    np.testing.assert_allclose(result.state.coef, alpha, atol=1e-9 * np.abs(alpha).max())
-    np.testing.assert_allclose(result.state.virtual, g, atol=1e-9)
-
-
 @every_bias
 @pytest.mark.parametrize("near", [False, True])
 def test_sums_of_kernel_values_are_lifted_where_they_keep_the_digits(

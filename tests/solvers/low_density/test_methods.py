@@ -256,15 +256,6 @@ def test_ten_starts_find_the_optimum(method, problems):
     assert hit_rate(method, problems=problems, n_init=10) >= 0.9
 
 
-@pytest.mark.slow
-def test_continuation_beats_gradient():
-    """From a single start, on a hundred problems; continuation paper, Section 4."""
-    continuation, gradient = (
-        hit_rate(method, problems=100, n_init=1) for method in ("continuation", "gradient")
-    )
-    assert continuation > gradient + 0.03
-
-
 # --- concave-convex steps -------------------------------------------------------------------------
 
 
