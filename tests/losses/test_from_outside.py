@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import pickle
 import re
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -24,6 +25,7 @@ from lapwing.losses.registry import loss_names
 from lapwing.solvers.base import Status
 from lapwing.solvers.low_density.methods import METHODS, Method, scheduled
 from lapwing.solvers.manifold import dual as reduced
+from lapwing.solvers.manifold import kinks
 from lapwing.solvers.manifold.dual import dual
 from lapwing.solvers.manifold.newton import newton
 from tests.helpers.data import drawn_labels
@@ -67,6 +69,25 @@ def test_steep_losses_on_kernels_of_low_rank(graph: str, width: float) -> None:
         assert least.status == Status.CONVERGED
         value = objective.value(dual(objective).state)
         assert value == pytest.approx(objective.value(least.state), rel=1e-6)
+
+
+def test_gap_bounds_the_excess_of_the_objective() -> None:
+    """Of any slopes that the loss has somewhere, far from the optimum too."""
+    rng = np.random.default_rng(0)
+    case = make_case(n=30, graph="no graph", loss=SteepHinge(), c=1, gamma_A=1.0)
+    objective = case.objective()
+    least = objective.value(dual(objective).state)[0]
+    for size in (0.1, 1.0, 5.0):
+        seen = size * rng.standard_normal(case.y.shape)
+        beta = -case.weights[:, None] * case.loss.derivative(case.y, seen)
+        found = kinks._certified(objective, beta, np.zeros(1), seen)
+        value = objective.value(found.state)[0]
+        assert found.gap * value >= value - least > 0
+    # sum beta = 0, the constraint of a bias, is violated by 0.3.
+    biased, beta = replace(objective, fit_intercept=True), 0.3 * np.eye(30)[:, :1]
+    scores = biased.labeled(biased.space.values(biased.scatter(beta))) + 2.0
+    found = kinks._certified(biased, beta, np.full(1, 2.0), scores)
+    assert found.gap * biased.value(found.state) == pytest.approx(0.3 * 2)
 
 
 # ---- names, messages, scikit-learn ---------------------------------------------------------------
