@@ -85,23 +85,16 @@ def test_methods_see_standardised_targets(alone: bool, n_rows: int, curve: Set) 
     np.testing.assert_allclose(numbers, np.nanmean(y))
 
 
-def test_errors_are_of_rows_without_a_target() -> None:
-    truth = np.array([0.0, 2.0, 4.0, -2.0])
-    y = np.array([0.0, 2.0, np.nan, np.nan])
-    error, _, failed, coverage = measured(np.zeros((4, 1)), truth, Contender(Mean), y)
-    assert coverage is None
-    assert failed == ""
-    assert error == pytest.approx(3.0)
-
-
-def test_coverage_is_of_rows_without_a_target() -> None:
-    truth = np.array([0.0, 2.0, 4.0, 1.5])
+def test_errors_and_coverage_are_of_rows_without_a_target() -> None:
+    truth = np.array([0.0, 2.0, 4.0, 1.0])
     y = np.array([0.0, 2.0, np.nan, np.nan])
 
     class Bands(Mean):
         def predict_interval(self, X: Array) -> Array:
             return np.tile([-1.0, 1.0], (len(X), 1))  # 0 to 2 in the units of y
 
+    plain = measured(np.zeros((4, 1)), truth, Contender(Mean), y)
+    assert (plain.error, plain.failed, plain.coverage) == (pytest.approx(4.5**0.5), "", None)
     assert measured(np.zeros((4, 1)), truth, Contender(Bands, intervals=True), y).coverage == 0.5
     answer = Answer("s", "m", 20, 0, 1.0, 0.1, coverage=0.5)
     draws = [answer, replace(answer, draw=1, coverage=0.9), replace(answer, known=40, coverage=1.0)]

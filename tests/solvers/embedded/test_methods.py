@@ -35,10 +35,7 @@ LAPLACIANS: dict[str, Any] = {
     "component without a label": laplacian(APART, normalized=False),
     "no smoothness": np.zeros((N, N)),
 }
-LOSSES: dict[str, Loss] = {
-    "squared": Squared(),
-    "epsilon_insensitive": EpsilonInsensitive(0.05),
-}
+LOSSES: dict[str, Loss] = {loss.name: loss for loss in (Squared(), EpsilonInsensitive(0.05))}
 
 SPACES: dict[str, Any] = {
     "linear": lambda: LinearSpace(X),
@@ -58,13 +55,10 @@ def objective(
     return EmbeddedObjective(space, *parts, *basis, loss=LOSSES[loss])
 
 
-def settings(**options: Any) -> Settings[None]:
-    return Settings(**{"tol": 1e-10, "max_iter": 2000} | options)
-
-
 def run(problem: EmbeddedObjective, held: str, **options: Any) -> EmbeddedResult:
     method = EMBEDDED_METHODS[problem.loss.name, held]
-    return method.solve(problem, method.form(problem), settings(**options))
+    settings: Any = Settings(**{"tol": 1e-10, "max_iter": 2000} | options)
+    return method.solve(problem, method.form(problem), settings)
 
 
 def value(problem: EmbeddedObjective, result: EmbeddedResult) -> Any:

@@ -13,15 +13,13 @@ from lapwing import S3VC
 from lapwing._host import threads
 from lapwing.solvers.base import Serialized
 from lapwing.solvers.low_density import machines
+from tests.helpers.data import first_labels
 from tests.helpers.low_density import ONE_DESCENT
 
 
-def three_classes() -> tuple[Any, Any]:
+def four_classes() -> tuple[Any, Any]:
     X, truth = make_blobs(60, centers=4, cluster_std=2.0, random_state=3)
-    y = np.full(60, -1)
-    for label in range(4):
-        y[np.flatnonzero(truth == label)[:2]] = label
-    return X, y
+    return X, first_labels(truth, 2)
 
 
 def model(**options: Any) -> S3VC:
@@ -30,7 +28,7 @@ def model(**options: Any) -> S3VC:
 
 def test_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Random starts of a pair are its own, whichever thread comes first."""
-    X, y = three_classes()
+    X, y = four_classes()
     alone = model(n_init=2).fit(X, y)
     seen = set()
     fit_pair = machines._fit_pair
@@ -52,7 +50,7 @@ def test_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_one_start_draws_nothing_from_the_generator_of_the_caller() -> None:
     random = np.random.RandomState(0)
-    S3VC(random_state=random, **ONE_DESCENT).fit(*three_classes())
+    S3VC(random_state=random, **ONE_DESCENT).fit(*four_classes())
     assert random.rand() == np.random.RandomState(0).rand()
 
 
@@ -83,7 +81,7 @@ def test_pairs_weight_unlabelled_points_by_the_shares_of_their_classes() -> None
 
 def test_only_the_last_round_is_minimised_to_tolerance(monkeypatch: pytest.MonkeyPatch) -> None:
     """Votes are asked of the others: they end near a minimum."""
-    X, y = three_classes()
+    X, y = four_classes()
     minimize, rough = machines.minimize_low_density, []
 
     def counted(*args: Any, **options: Any) -> Any:

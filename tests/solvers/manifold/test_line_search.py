@@ -13,24 +13,24 @@ from lapwing.solvers.manifold.line_search import exact_line_search
 from tests.helpers.outside import Logistic, RoundedHinge
 
 
-def slope(line, s):
-    """psi(s) of the only column, written out: regularisers + sum over E of w (f + s df - y) df."""
-    at = line.scores + s * line.slopes
-    of_loss = line.weights * (at - line.y) * line.slopes * (line.y * at < 1)
-    return line.linear[0] + line.quadratic[0] * s + of_loss.sum()
+def slope(loss, line, s):
+    """psi(s) of every column, written out: regularisers + sum over the observations."""
+    scores = line.scores + s * line.slopes
+    of_loss = line.weights * loss.derivative(line.y, scores) * line.slopes
+    return line.linear + line.quadratic * s + of_loss.sum(axis=0)
 
 
 def bisected(line):
     """The least minimiser of a convex objective on s >= 0, by halving."""
-    if slope(line, 0.0) >= 0:
+    if slope(SquaredHinge(), line, 0.0) >= 0:
         return 0.0
     low, high = 0.0, 1.0
-    while slope(line, high) < 0:
+    while slope(SquaredHinge(), line, high) < 0:
         high *= 2
         assert high < 1e18, "not bounded below"
     for _ in range(200):
         middle = (low + high) / 2
-        low, high = (low, middle) if slope(line, middle) >= 0 else (middle, high)
+        low, high = (low, middle) if slope(SquaredHinge(), line, middle) >= 0 else (middle, high)
     return high
 
 
@@ -88,26 +88,20 @@ def test_the_step_on_a_lattice_of_ties(observations, linear, quadratic):
 )
 @pytest.mark.parametrize("tie", [False, True], ids=["in general position", "with ties"])
 def test_the_slope_vanishes_whatever_the_loss(loss, tie):
-    """By breaks, two of them, or by roots; psi is written out from the derivative."""
+    """By breaks, two of them, or by roots."""
     rng, n_inside = np.random.default_rng(7), 0
     for _ in range(60):
         line = random_line(rng, int(rng.integers(1, 20)), 3, tie)
         y, f, df, w = line.y, line.scores, line.slopes, line.weights
-
-        def psi(s, line=line, y=y, f=f, df=df, w=w):
-            of_loss = (w * loss.derivative(y, f + s * df) * df).sum(axis=0)
-            return line.linear + line.quadratic * s + of_loss
-
         s = exact_line_search(loss, line)
         terms = np.abs(line.linear) + line.quadratic * s
         terms += (w * np.abs(loss.derivative(y, f + s * df) * df)).sum(axis=0)
         # sums over the breaks passed are as large as the curvatures make them
-        steepest = loss.curvature(
-            y, np.linspace(-3, 3, 1201)[:, None, None] * np.ones_like(y)
-        ).max()
+        scores = np.linspace(-3, 3, 1201)[:, None, None] * np.ones_like(y)
+        steepest = loss.curvature(y, scores).max()
         terms += (w * steepest * (np.abs(f) + s * np.abs(df) + 1) * np.abs(df)).sum(axis=0)
-        descends = psi(np.zeros(3)) < 0
+        descends = slope(loss, line, np.zeros(3)) < 0
         n_inside += descends.sum()
         np.testing.assert_array_equal(s[~descends], 0)
-        assert (np.abs(psi(s)) <= 1e-13 * terms)[descends].all()
+        assert (np.abs(slope(loss, line, s)) <= 1e-13 * terms)[descends].all()
     assert n_inside > 60
