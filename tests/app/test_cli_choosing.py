@@ -215,11 +215,6 @@ def test_a_kept_default_setting_is_reported(blobs: pl.DataFrame) -> None:
     assert ("so the true error is larger" in page()) is not usual
 
 
-def test_settings_of_the_comparison() -> None:
-    given = "--set n_draws=1 --set max_left_out=0 --set max_samples=30"
-    assert found(run(f"{AUTO_FIT} {given} --json"))["choice"]["n_used"] == 30
-
-
 def test_a_fit_to_export_compares_methods_that_can_be_exported(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -286,15 +281,6 @@ def test_known_sizes_are_passed_to_candidates(monkeypatch: pytest.MonkeyPatch) -
     assert "a:0.85,b:0.12,c:0.03" in told["command"]
 
 
-def test_sizes_do_not_change_the_evidence(monkeypatch: pytest.MonkeyPatch) -> None:
-    two_candidates(monkeypatch, LapSVC(), S3VC())
-    monkeypatch.setattr(forecast, "affordable", lambda *_: EffortPlan(2000, None, None))
-    sizes = f"{AUTO_FIT} --set class_prior=a:1,b:3"
-    assert "S3VC(balance=...) was not compared" in run(sizes).out
-    methods = found(run(f"{sizes} {QUICK} --json"))["choice"]["methods"]
-    assert "S3VC(balance=...)" in [row["name"] for row in methods]
-
-
 def test_tune_passes_class_sizes_to_the_estimator() -> None:
     columns = {"label": "kind", "id": "cell", "drop": ("truth",)}
     sizes = ("class_prior=a:1,b:3",)
@@ -341,14 +327,18 @@ def test_a_candidate_is_tried_with_the_rounds_of_the_plan(
 ) -> None:
     monkeypatch.setattr(forecast, "affordable", lambda *_: EffortPlan(2000, clusters, None))
     two_candidates(monkeypatch, LapSVC(), S3VC())
-    fit = f"{AUTO_FIT} --report r.html"
+    fit = f"{AUTO_FIT} --set class_prior=a:1,b:3 --report r.html"
     if clusters is not None:
         methods = found(run(f"{fit} --json"))["choice"]["methods"]
         assert [row["n_left_out"] for row in methods] == [2, 2]  # judged by the same labels
         return
-    told = "S3VC() was not compared, as it would take long: lapwing compare does it."
+    told = "S3VC(balance=...) was not compared, as it would take long: lapwing compare does it."
     assert told in done(run(fit))
-    assert "Not compared, as it would take long: <code>S3VC()</code>" in page()
+    assert "Not compared, as it would take long: <code>S3VC(balance=...)</code>" in page()
+    # But with the evidence that is asked for.
+    choice = found(run(f"{fit} {QUICK} --set max_samples=30 --json"))["choice"]
+    assert "S3VC(balance=...)" in [row["name"] for row in choice["methods"]]
+    assert choice["n_used"] == 30
 
 
 def test_a_long_comparison_is_announced(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -76,6 +76,7 @@ REFUSED: list[tuple[str, ...]] = [
     ("fit none.csv --method eigenfunctions --onnx m.onnx", "go through histograms"),
     ("fit none.csv --method balanced --onnx m.onnx", "--set n_votes=0 leaves them out"),
     # input files
+    ("fit g.csv ./g.csv --label kind", "g.csv is given twice; give it once."),
     ("fit none.csv --label kind", "No such file"),
     ("fit - --label kind", "Standard input is closed. Name a file"),
     ("fit t.npy --labels two.txt", "has 2 labels, but the table has 4 rows"),

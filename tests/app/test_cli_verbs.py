@@ -25,6 +25,7 @@ from lapwing._app.methods import AUTO, COMMAND_METHODS
 from lapwing._app.requests import FitRequest
 from lapwing.models import load_model
 from tests.helpers.commandline import done, found, refused, run, warned
+from tests.helpers.tables import read, write
 
 ROOT = Path(__file__).resolve().parents[2]
 KINDS = ["setosa", "versicolor", "virginica"]
@@ -65,18 +66,6 @@ def test_the_same_seed_gives_the_same_bytes_in_all_files(home: Path) -> None:
         assert Path(name).read_bytes() == (home / name).read_bytes(), name
     assert "again.html" in done(run("report home/m --out again.html"))
     assert Path("again.html").read_bytes() == Path("r.html").read_bytes()
-
-
-def test_json_summaries_of_fit_and_predict() -> None:
-    told = json.loads(done(run(f"{FIT} --predictions p.parquet --json")))
-    assert (told["rows"], told["labeled"], told["method"]) == (60, 15, "lapsvc")
-    assert told["written"] == {"predictions": "p.parquet"}
-    answers = pl.read_parquet("p.parquet")
-    assert told["predicted"] == {k: int((answers["label"] == k).sum()) for k in KINDS}
-    wrong = answers["label"].to_numpy() != np.repeat(KINDS, 20)
-    share = float(np.mean(wrong[~answers["was_labeled"].to_numpy()]))
-    assert told["error"] == {"rows": 45, "share_wrong": share}
-    assert found(run("predict home/m home/t.csv --json --predictions q.csv"))["rows"] == 60
 
 
 @pytest.mark.parametrize("every", [False, pytest.param(True, marks=pytest.mark.slow)])
@@ -142,7 +131,8 @@ def test_matrices_with_labels(suffix: str) -> None:
         np.save("t.npy", X)
     else:
         np.savez("t.npz", X=X, y=np.where(known, y, -1))
-    said = done(run(f"fit t.{suffix} {options} --predictions p.csv --model m"))
+    fit = f"fit t.{suffix} {options} --predictions p.csv --model m --next next.csv"
+    said = done(run(fit))
     assert ("missing numbers replaced by the median of their column" in said) == (suffix == "mtx")
     answers = pl.read_csv("p.csv")
     assert answers["label"].to_list() == y.tolist()
@@ -153,6 +143,16 @@ def test_matrices_with_labels(suffix: str) -> None:
     done(run(f"predict m t.{suffix} --predictions q.csv"))
     assert pl.read_csv("q.csv").drop("was_labeled").equals(answers.drop("was_labeled"))
     done(run(f"info t.{suffix} {options}"))
+    # The rows to label next, filled in.
+    column = {"svm": "target", "npz": "y"}.get(suffix, "label")
+    rows = read("next.csv")
+    for row in rows:
+        here = int(row["row"]) - 1
+        cells = [row[name] for name in row if name not in ("row", column, "chosen")]
+        np.testing.assert_allclose(np.array(cells, dtype=float), X[here])
+        row[column] = str(y[here])
+    write("next.csv", rows)
+    assert found(run(f"fit t.{suffix} next.csv {options} --json"))["labeled"] == 20
 
 
 # --- what predict and report say of wrong input ---------------------------------------------------
@@ -189,8 +189,6 @@ def test_the_truth_is_not_a_feature() -> None:
     told = found(run(f"info home/t.csv {OPTIONS} --json"))
     assert [one["column"] for one in told["columns"]] == ["sl", "sw", "pl", "pw", "site"]
     assert "--truth truth" in told["command"]
-    assert "--truth truth" in done(run(f"suggest home/t.csv {OPTIONS} --out next.csv"))
-    assert "truth" not in pl.read_csv("next.csv").columns
 
 
 def test_info_reports_errors_of_a_fit(flowers: pl.DataFrame) -> None:
@@ -356,11 +354,16 @@ def test_summary_begins_with_predictions_and_errors() -> None:
     assert lines[1].split()[:3] == ["class", "rows", "share"]
     answers = {line.split()[0]: [int(n) for n in line.split()[-3:]] for line in lines[3:6]}
     assert {name: sum(counts) for name, counts in answers.items()} == told["predicted"]
+    table = pl.read_csv("home/p.csv")
+    assert told["predicted"] == {kind: table["label"].to_list().count(kind) for kind in KINDS}
+    assert (told["rows"], told["labeled"], told["method"]) == (60, 15, "lapsvc")
     assert sum(counts[1] for counts in answers.values()) == told["sure"]
     assert sum(counts[2] for counts in answers.values()) == told["to_check"]
     assert lines[6].startswith(f"{told['sure']} of 45 rows without a label have a sure answer")
     assert lines[7].startswith("This comes from 15 labels that were left out: ")
-    wrong = round(told["error"]["share_wrong"] * 45)
+    missed = table["label"].to_numpy() != np.repeat(KINDS, 20)
+    wrong = int(missed[~table["was_labeled"].to_numpy()].sum())
+    assert told["error"] == {"rows": 45, "share_wrong": wrong / 45}
     assert lines[8].startswith(f"Wrong: {wrong} of 45 rows with a known answer in 'truth' (")
     assert lines[9] == f"Next: {told['next']}"
     assert lines[10].startswith("LapSVC, 5 columns")
@@ -405,8 +408,9 @@ def test_summary_of_a_regression_and_its_errors(flowers: pl.DataFrame) -> None:
 
 def test_rows_to_label_next_are_those_of_suggest_and_no_part_of_the_answers() -> None:
     assert "Rows to label next: next.csv" in done(run(f"{FIT} --next next.csv --predictions p.csv"))
-    done(run("suggest home/t.csv --label kind --id flower --drop truth --out s.csv"))
+    assert "--truth truth" in done(run(f"suggest home/t.csv {OPTIONS} --out s.csv"))
     assert Path("s.csv").read_bytes() == Path("next.csv").read_bytes()
+    assert "truth" not in pl.read_csv("s.csv").columns
     answers, alone = pl.read_csv("p.csv"), pl.read_csv("home/p.csv")
     assert alone["label"].to_list() == answers["label"].to_list()
     np.testing.assert_allclose(alone["margin"], answers["margin"], rtol=1e-6)

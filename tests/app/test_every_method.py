@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +10,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from lapwing import LapERLSClassifier
 from lapwing._app import fitting, reading
 from lapwing._app.forecast import FitSize
 from lapwing._app.methods import COMMAND_METHODS
 from lapwing._app.requests import FitRequest
-from lapwing.exceptions import LapwingWarning
 from lapwing.models import load_model
 from tests.helpers.commandline import done, found, run
 
@@ -115,21 +112,6 @@ def test_the_twin_ignores_unlabeled_rows(
     np.testing.assert_array_equal(twin.answers[table.labeled], outcome.twin.answers[table.labeled])
     scores = (one.decision_function(outcome.points) for one in (twin.estimator, model))
     np.testing.assert_allclose(*scores, rtol=1e-6, atol=1e-7)
-
-
-def test_warnings_of_the_twin_are_suppressed(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """They are about the twin, and not about the fit."""
-    fit = LapERLSClassifier.fit
-
-    def warning(self: Any, X: Any, y: Any) -> Any:
-        if self.mu == 0:
-            warnings.warn("nothing is unlabelled", LapwingWarning, stacklevel=1)
-        return fit(self, X, y)
-
-    monkeypatch.setattr(LapERLSClassifier, "fit", warning)
-    outcome = fitted(home / "t.csv", method="laperls")  # warnings are errors
-    assert outcome.twin is not None
-    assert outcome.twin.estimator.mu == 0
 
 
 def test_equal_rows_share_a_vertex() -> None:

@@ -184,17 +184,13 @@ def test_estimators_for_several_targets_are_reported_one_by_one() -> None:
 # --- display and files ----------------------------------------------------------------------------
 
 
-def test_notebooks_show_the_page_in_a_frame(model: Any) -> None:
+def test_reports_are_shown_in_notebooks_and_saved_atomically(model: Any, folder: Path) -> None:
     shown = lapwing.report(model, X, Y)
-    frame = shown._repr_html_()
-    match = re.fullmatch(r'<iframe [^>]*sandbox="" srcdoc="([^"]*)"[^>]*></iframe>', frame)
+    assert repr(shown).startswith("<Report of LapSVC: 80 rows, 74 without a label;")
+    frame = r'<iframe [^>]*sandbox="" srcdoc="([^"]*)"[^>]*></iframe>'
+    match = re.fullmatch(frame, shown._repr_html_())
     assert match
     assert html.unescape(match[1]) == shown.html
-    assert repr(shown).startswith("<Report of LapSVC: 80 rows, 74 without a label;")
-
-
-def test_saves_reports_atomically(model: Any, folder: Path) -> None:
-    shown = lapwing.report(model, X, Y)
     shown.save("r.html")
     assert Path("r.html").read_text(encoding="utf-8") == shown.html
     with pytest.raises(ValueError, match=r"cannot write .*r\.pdf: the extension must be \.html"):

@@ -87,18 +87,15 @@ def test_values_of_settings(text: str, value: Any) -> None:
         assert parse_settings([text.replace(name, "balance")], S3VC) == {"balance": value}
 
 
-def test_settings_of_a_grid() -> None:
-    grid = parse_settings(["gamma_Is=0.1,10"], COMMAND_METHODS["lapsvc-cv"])["gamma_Is"]
-    assert (grid, format_setting(grid)) == ((0.1, 10), "0.1,10")
-
-
-def test_settings_of_a_space() -> None:
+def test_settings_of_a_space_and_of_a_grid() -> None:
     values = parse_settings(["space.n_components=7", "space__method=kmeans", "s=2"], S3VC)
     estimator = make_estimator(S3VC, values, 3)
     assert repr(estimator.space) == repr(Landmarks(7, method="kmeans", random_state=3))
     assert estimator.s == 2
     assert not any(name.startswith("space") for name in setting_names(LAPSVC))
     assert "epsilon" in setting_names(COMMAND_METHODS["lapsvr"])
+    grid = parse_settings(["gamma_Is=0.1,10"], COMMAND_METHODS["lapsvc-cv"])["gamma_Is"]
+    assert (grid, format_setting(grid)) == ((0.1, 10), "0.1,10")
 
 
 @pytest.mark.parametrize("name", ["lapsvc", "LapSVC", "LAPRLS", "LapRLSClassifier"])

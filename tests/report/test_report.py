@@ -1101,10 +1101,14 @@ def test_python_lines_are_complete_for_wide_tables_and_arrays() -> None:
     )
     weights = np.array([0.25, 0.75], dtype=np.float32)
     model = LapSVC(gamma_A=np.float64(0.5), class_prior=weights, graph=KNNGraph(3))
-    lines = python_lines(Pipeline([("columns", steps), ("estimator", model)]), np.nan)
-    found: dict[str, Any] = {}
+    double = FunctionTransformer(lambda X: 2 * X)
+    pipeline = Pipeline([("columns", steps), ("double", double), ("estimator", model)])
+    lines = python_lines(pipeline, np.nan)
+    assert "# func: the function of the fit" in lines  # which has no literal
+    found: dict[str, Any] = {"func": np.negative}
     exec(lines.partition("model.fit")[0], found)
     params = found["model"].get_params()
+    assert params["double__func"] is np.negative
     assert params["columns"].transformers[0][2] == names
     assert params["columns__numeric__fill"].missing_values == np.inf
     assert params["estimator__graph"].n_neighbors == 3
@@ -1114,15 +1118,6 @@ def test_python_lines_are_complete_for_wide_tables_and_arrays() -> None:
     assert params["estimator__class_prior"].tolist() == [0.25, 0.75]
     assert "from numpy import array, inf, nan" in lines
     assert max(map(len, lines.splitlines())) < 120
-
-
-def test_python_lines_name_values_without_a_literal() -> None:
-    steps = [("scale", FunctionTransformer(lambda X: 2 * X)), ("estimator", LapSVC())]
-    lines = python_lines(Pipeline(steps), -1)
-    assert "# func: the function of the fit" in lines
-    found: dict[str, Any] = {"func": np.negative}
-    exec(lines.partition("model.fit")[0], found)
-    assert found["model"][0].func is np.negative
 
 
 def test_parameters_and_versions(of_moons: ReportData) -> None:

@@ -223,18 +223,6 @@ def test_the_first_screen_has_the_answer_the_map_and_the_next_step(open_page: An
     assert page.locator("details[open]").count() == 0
 
 
-def test_links_to_sections(open_page: Any) -> None:
-    links = open_page("classes").page.get_by_role("navigation").get_by_role("link")
-    targets = [link.get_attribute("href") for link in links.all()]
-    assert len(targets) > 5
-    for target in targets:
-        # A page each: a jump goes on after its click, and moves the next link under the pointer.
-        page = open_page("classes").page
-        page.locator(f"nav a[href='{target}']").click()
-        page.locator(target).wait_for(state="visible")  # a folded one opens
-        page.wait_for_function("target => location.hash === target", arg=target)
-
-
 def test_accessibility_tree(open_page: Any) -> None:
     page = open_page("classes").page
     names = [page.get_by_role(role).count() for role in ("banner", "navigation", "main")]
