@@ -173,9 +173,9 @@ def test_files_have_the_encoding_and_notation_of_the_table(encoding: str, flag: 
 # --- what means no label --------------------------------------------------------------------------
 
 
-def marked(path: str, *markers: str, n: int = 48, column: str = "y", **names: str) -> Rows:
+def marked(path: str, *markers: str, column: str = "y", **names: str) -> Rows:
     """Write a table in which labels are named so, and words stand where there is none."""
-    rows = table(n)
+    rows = table(48)
     for i, row in enumerate(rows):
         label = row.pop("y")
         row[column] = names.get(label, label) if label else markers[i % len(markers)]
@@ -238,15 +238,6 @@ def test_info_does_not_report_named_or_rare_markers() -> None:
         said = done(run(f"info t.csv --label y --unlabeled {marker}"))
         assert "refuses" not in said
         assert said.splitlines()[-1].count("--unlabeled") == 1
-
-
-def test_several_markers() -> None:
-    marked("t.csv", "?", "none", "NA", n=40)
-    fit = f"fit t.csv {BY_NAME} --json --unlabeled ? --unlabeled none"
-    assert found(run(fit))["labeled"] == 4
-    # With an empty one, the usual words are classes.
-    n_words = sum(row["y"] == "NA" for row in read("t.csv"))
-    assert found(run(f"{fit} --unlabeled ''"))["labeled"] == 4 + n_words
 
 
 def test_absent_markers_are_reported() -> None:

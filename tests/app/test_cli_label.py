@@ -15,7 +15,7 @@ from sklearn.datasets import dump_svmlight_file
 from lapwing._app import labelling, reading
 from lapwing._app.requests import LabelRequest
 from lapwing._label.serving import LabelServer
-from tests.helpers.commandline import Answer, done, found, refused, run
+from tests.helpers.commandline import Answer, done, found, run
 from tests.helpers.tables import Rows, read, table, truth, write
 from tests.label.pages import Browser
 
@@ -135,16 +135,6 @@ def test_matrices_are_labelled_too(form: str) -> None:
         label(browser, rows)
         words = take_along(browser, "labels.txt", "predictions.csv")
     done(gives_the_same([word for word in words if word not in ("--unlabeled", "-1")]))
-
-
-def test_fit_takes_the_labels_from_a_later_file_alone() -> None:
-    rows = unlabeled()
-    write("l.csv", [{"name": row["name"], "y": truth(row)} for row in rows[:4]])
-    assert found(run("fit t.csv l.csv --label y --id name --json"))["labeled"] == 4
-    # Without such a file it is a mistake, and told as before.
-    refused(run("fit t.csv --label y --id name"), "t.csv has no column 'y' (--label)")
-    write("u.csv", [row | {"name": row["name"] + "x"} for row in rows])
-    refused(run("fit t.csv u.csv --label y --id name"), "no column 'y' (--label)")
 
 
 # --- display --------------------------------------------------------------------------------------
