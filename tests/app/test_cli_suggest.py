@@ -73,17 +73,24 @@ def test_the_rows_are_those_of_the_estimator(options: str, estimator: Any, scali
 
 @pytest.mark.parametrize(
     ("method", "by"),
-    # Epsilon-insensitive losses have no posterior.
-    [("lapsvr", "graph"), ("lapesvr", "graph"), ("laperls-regressor", "variance")],
+    [
+        *(("", "variance"), ("--method laperls-regressor", "variance")),
+        # Epsilon-insensitive losses have no posterior.
+        *(("--method lapsvr", "graph"), ("--method lapesvr", "graph")),
+    ],
 )
 def test_regressors_suggest_rows_by_the_posterior_variance_if_they_have_one(
     method: str, by: str
 ) -> None:
-    rows = table()
-    write("t.csv", [row | {"y": row["y"] and row["a"]} for row in rows])
-    told = found(run(f"{SUGGEST} -k 3 --method {method} --out n.csv --json"))
-    assert told["chosen_by"] == by
-    assert len(set(told["suggested"]) & {row["name"] for row in rows if not row["y"]}) == 3
+    blank()  # the method is that of the labels
+    said = done(run(f"{SUGGEST} --out n.csv -k 3"))
+    assert "There is no label yet: the rows cover the table\n" in said
+    write("n.csv", [row | {"y": row["a"]} for row in read("n.csv")])
+    suggest = f"suggest t.csv n.csv --label y --id name -k 3 --out n-2.csv {method}"
+    told = found(run(f"{suggest} --json"))
+    assert (told["labeled"], told["chosen_by"]) == (3, by)
+    assert told["method"] == (method.removeprefix("--method ") or "laprls-regressor")
+    assert len({*names("n.csv"), *told["suggested"]}) == 6
 
 
 @pytest.mark.parametrize(
@@ -163,17 +170,6 @@ def test_rows_cover_the_table_if_all_labels_are_of_one_class() -> None:
     assert truth(row) != truth(rows[0])
 
 
-def test_regression_can_start_without_labels() -> None:
-    blank()  # the method is that of the labels
-    said = done(run(f"{SUGGEST} --out n.csv -k 3"))
-    assert "There is no label yet: the rows cover the table\n" in said
-    write("n.csv", [row | {"y": row["a"]} for row in read("n.csv")])
-    told = found(run("suggest t.csv n.csv --label y --id name --out n-2.csv -k 3 --json"))
-    assert (told["labeled"], told["chosen_by"]) == (3, "variance")
-    assert told["method"] == "laprls-regressor"
-    assert not set(names("n.csv")) & set(told["suggested"])
-
-
 # --- none -----------------------------------------------------------------------------------------
 
 
@@ -184,6 +180,7 @@ def test_a_fully_labelled_table_has_no_rows_to_suggest() -> None:
     assert "error: t.csv: every row has a label. There is none to label next.\n" in err
     said = warned(run("fit t.csv --label y --id name --next n.csv"), "every row has a label")
     assert "Every row has a label" in said
+    assert "equal to labelled" not in said
     assert Path("n.csv").read_text().splitlines() == ["name,a,b,y,chosen"]
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits
+from sklearn.preprocessing import FunctionTransformer
 
 from lapwing._app import demo
 from tests.helpers.commandline import done, run
@@ -18,15 +18,10 @@ from tests.helpers.commandline import done, run
 def few_digits(monkeypatch: pytest.MonkeyPatch) -> None:
     """The demonstration of 200 digits, drawn along two pixels; `make demo` takes all of it."""
 
-    class TwoPixels:
-        def __init__(self, *args: Any, **options: Any) -> None: ...
-
-        def fit_transform(self, X: Any) -> Any:
-            return X[:, [20, 43]]
-
     X, y = load_digits(return_X_y=True)
     monkeypatch.setattr(demo, "load_digits", lambda **_: (X[:200], y[:200]))
-    monkeypatch.setattr(demo, "TSNE", TwoPixels)
+    two_pixels = FunctionTransformer(lambda X: X[:, [20, 43]])
+    monkeypatch.setattr(demo, "TSNE", lambda *_, **__: two_pixels)
 
 
 @pytest.mark.usefixtures("few_digits")

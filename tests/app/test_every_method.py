@@ -32,10 +32,8 @@ def test_every_method_fits_predicts_and_reports(flowers: pl.DataFrame, method: s
         numbers = {"kind": pl.when(known).then("pl"), "truth": pl.col("pl")}
         flowers = flowers.with_columns(**numbers).drop("pl")
     flowers.write_csv("t.csv")
-    names = {"model": "m.lapwing", "predictions": "p.csv", "report": "r.html", "onnx": "m.onnx"}
-    names["next"] = "n.csv"
-    if chosen.no_onnx:
-        del names["onnx"]
+    names = {"model": "m.lapwing", "predictions": "p.csv", "report": "r.html", "next": "n.csv"}
+    names |= {} if chosen.no_onnx else {"onnx": "m.onnx"}
     places = " ".join(f"--{what} {name}" for what, name in names.items())
     grid = GRIDS.get(method, "")
     answer = run(f"fit t.csv {FIT} {places} --method {method} {grid} --json")
@@ -115,9 +113,8 @@ def test_the_twin_ignores_unlabeled_rows(
 
 
 def test_equal_rows_share_a_vertex() -> None:
-    rows = [(0, "a"), (0, ""), (1, ""), (2, ""), (5, "b"), (5, ""), (6, ""), (7, "")]
-    lines = "".join(f"{i},{x},{kind}\n" for i, (x, kind) in enumerate(rows))
-    Path("t.csv").write_text("flower,x,kind\n" + lines)
+    rows = "0,0,a\n1,0,\n2,1,\n3,2,\n4,5,b\n5,5,\n6,6,\n7,7,\n"
+    Path("t.csv").write_text(f"flower,x,kind\n{rows}")
     outcome = fitted("t.csv")
     assert outcome.vertex.tolist() == [0, 0, 1, 2, 3, 3, 4, 5]
     assert outcome.estimator.affinity_.shape == (6, 6)
@@ -151,8 +148,7 @@ def test_all_rows_of_a_class_may_be_labelled() -> None:
     truth = np.repeat([0, 1, 2], [30, 30, 2])
     X = np.random.default_rng(0).normal(size=(62, 2)) + 9 * np.eye(3, 2)[truth]
     labels = np.where((np.arange(62) % 15 == 0) | (truth == 2), np.array(list("abc"))[truth], "")
-    lines = [f"{u},{v},{label}" for (u, v), label in zip(X, labels, strict=True)]
-    Path("t.csv").write_text("\n".join(["u,v,kind", *lines]))
+    pl.DataFrame(X, schema=["u", "v"]).with_columns(kind=pl.Series(labels)).write_csv("t.csv")
     fit = "fit t.csv --label kind --method balanced --set class_prior=a:30,b:30,c"
     assert "No unlabelled row was given" not in done(run(f"{fit}:2"))
     assert run(f"{fit}:0.1").code == 2

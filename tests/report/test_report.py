@@ -917,7 +917,7 @@ def test_rejects_damaged_figures(of_moons: ReportData) -> None:
 
 
 @pytest.mark.parametrize("name", ["classes", "numbers", "hostile"])
-def test_page_is_valid_and_self_contained(pages: dict[str, str], name: str) -> None:
+def test_page_is_valid_self_contained_and_accessible(pages: dict[str, str], name: str) -> None:
     html, page = pages[name], Page(pages[name])
     assert page.wrong == []
     for shown in (
@@ -936,15 +936,7 @@ def test_page_is_valid_and_self_contained(pages: dict[str, str], name: str) -> N
             value = attributes.get(key)
             assert value in (None, "data:,") or value.removeprefix("#") in ids
         assert set((attributes.get("aria-labelledby") or "").split()) <= set(ids)
-    style = html.partition("<style>")[2].partition("</style>")[0]
-    assert not re.search(r"url\(|@import", style)
-    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f]", html)
-    html.encode("utf-8")
-
-
-@pytest.mark.parametrize("name", ["classes", "numbers", "hostile"])
-def test_page_for_screen_readers(pages: dict[str, str], name: str) -> None:
-    page = Page(pages[name])
+    # For screen readers.
     levels = [int(tag[1]) for tag, _ in page.elements if re.fullmatch(r"h[1-6]", tag)]
     assert (levels[0], levels.count(1)) == (1, 1)
     assert all(b - a <= 1 for a, b in pairwise(levels))
@@ -956,6 +948,10 @@ def test_page_for_screen_readers(pages: dict[str, str], name: str) -> None:
     # Nothing that can be reached is in a picture that is one thing to a screen reader.
     assert page.inside_pictures == []
     assert page.all("html")[0]["lang"] == "en"
+    style = html.partition("<style>")[2].partition("</style>")[0]
+    assert not re.search(r"url\(|@import", style)
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f]", html)
+    html.encode("utf-8")
 
 
 def test_first_screen_has_the_answer_and_folds_the_rest(
