@@ -55,10 +55,6 @@ def material(X: Any, **options: Any) -> Material:
     return Material(table, X, options.pop("estimator", LapERLSClassifier()), **options)
 
 
-def journal_of(folder: Path, rows: Material) -> Journal:
-    return Journal(folder / "labels.jsonl", rows.subject(), "t.csv")
-
-
 class NoModel:
     """A model that learns nothing, for tests of labels alone."""
 
@@ -87,7 +83,7 @@ def session(
 ) -> Iterator[Session]:
     """A session that has learnt its labels; its journal is in a folder."""
     rows = material(X, **options)
-    journal = None if folder is None else journal_of(folder, rows)
+    journal = None if folder is None else Journal(folder / "labels.jsonl", rows.subject(), "t.csv")
     with mock.patch("lapwing._label.session.BackgroundModel", model):
         found = Session(rows, journal, neighbor_map=neighbor_map)
     try:

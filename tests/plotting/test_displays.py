@@ -42,16 +42,6 @@ from lapwing import (
     plotting,
 )
 from lapwing.datasets import mask_labels
-from lapwing.plotting import (
-    PALETTE,
-    CalibrationDisplay,
-    ConvergenceDisplay,
-    DecisionMapDisplay,
-    GraphDisplay,
-    PathDisplay,
-    PredictionIntervalDisplay,
-    scatter_predictions,
-)
 from tests.helpers.colors import contrast
 
 Array = NDArray[Any]
@@ -68,12 +58,13 @@ PROBA = np.random.default_rng(0).random(200)
 SO = np.random.default_rng(1).random(200) < PROBA
 ENDS = np.column_stack([PROBA**2 - 0.1, PROBA**2 + 0.2])
 
-draw_map = partial(DecisionMapDisplay.from_estimator, resolution=20)
-draw_graph = GraphDisplay.from_estimator
-draw_path = PathDisplay.from_estimator
-draw_convergence = ConvergenceDisplay.from_estimator
-calibrate = CalibrationDisplay.from_predictions
-draw_intervals = PredictionIntervalDisplay.from_predictions
+draw_map = partial(plotting.DecisionMapDisplay.from_estimator, resolution=20)
+scatter = plotting.scatter_predictions
+draw_graph = plotting.GraphDisplay.from_estimator
+draw_path = plotting.PathDisplay.from_estimator
+draw_convergence = plotting.ConvergenceDisplay.from_estimator
+calibrate = plotting.CalibrationDisplay.from_predictions
+draw_intervals = plotting.PredictionIntervalDisplay.from_predictions
 
 # An example of every display, to be called with the Axes to draw into.
 EXAMPLES: dict[str, Callable[..., Any]] = {
@@ -155,7 +146,7 @@ def test_a_missing_matplotlib_names_the_extra(name: str, monkeypatch: pytest.Mon
         monkeypatch.setitem(sys.modules, module, None)
     named = r"lapwing\.plotting needs 'matplotlib'.*lapwing-learn\[plot\]"
     with pytest.raises(ImportError, match=named):
-        example(name) if name in NAMES else scatter_predictions(X, TRUTH)
+        example(name) if name in NAMES else scatter(X, TRUTH)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -210,7 +201,7 @@ def test_edges_join_neighbours_and_weigh_as_in_the_graph() -> None:
 def test_points_have_the_colour_of_their_answer() -> None:
     display = draw_graph(MODEL, X)
     free = Y == -1
-    expected = [to_rgba(PALETTE[k]) for k in MODEL.transduction_[free]]
+    expected = [to_rgba(plotting.PALETTE[k]) for k in MODEL.transduction_[free]]
     np.testing.assert_allclose(display.unlabeled_.get_facecolors(), expected)
     assert isinstance(display.edges_, LineCollection)
     assert len(display.edges_.get_segments()) == MODEL.affinity_.nnz // 2
@@ -311,21 +302,17 @@ def test_axes_are_the_parameters_with_several_values() -> None:
     assert draw_path(alone).errors.shape == (1,)
 
 
-def test_setting_without_a_solution() -> None:
-    errors = np.array([[0.1, np.nan], [0.2, 0.3]])
-    display = PathDisplay(
-        parameters=("gamma_A", "gamma_I"), values=([1, 2], [3, 4]), errors=errors, best=(0, 0)
-    ).plot()
-    assert [text.get_text() for text in display.texts_] == ["0.1", "none", "0.2", "0.3"]
-    display.figure_.savefig(io.BytesIO())
-
-
-@pytest.mark.parametrize(("n", "written"), [(100, 100), (101, 0)])
-def test_errors_are_written_in_at_most_a_hundred_cells(n: int, written: int) -> None:
-    names: Any = ("gamma_A", "gamma_I")
-    values = ([1], list(range(n)))
-    display = PathDisplay(parameters=names, values=values, errors=np.ones((1, n)), best=(0, 0))
-    assert len(display.plot().texts_) == written
+def test_errors_are_written_in_at_most_a_hundred_cells() -> None:
+    shared: Any = {"parameters": ("gamma_A", "gamma_I"), "best": (0, 0)}
+    for errors, written in (
+        (np.array([[0.1, np.nan], [0.2, 0.3]]), ["0.1", "none", "0.2", "0.3"]),
+        (np.ones((1, 100)), 100 * ["1"]),
+        (np.ones((1, 101)), []),
+    ):
+        values = tuple([*range(n)] for n in errors.shape)
+        display = plotting.PathDisplay(values=values, errors=errors, **shared).plot()
+        assert [text.get_text() for text in display.texts_] == written
+        display.figure_.savefig(io.BytesIO())
 
 
 # --- convergence ---------------------------------------------------------------------------------
@@ -429,7 +416,7 @@ def test_bins_of_labelled_rows(
 def test_calibration_of_an_estimator() -> None:
     y = TRUTH > 0
     model = LogisticRegression().fit(X, y)
-    display = CalibrationDisplay.from_estimator(model, X, y)
+    display = plotting.CalibrationDisplay.from_estimator(model, X, y)
     other = calibrate(y, model.predict_proba(X)[:, 1])
     np.testing.assert_array_equal(display.prob_true, other.prob_true)
     np.testing.assert_array_equal(display.prob_pred, other.prob_pred)
@@ -457,7 +444,7 @@ def test_intervals_of_a_model_over_a_column() -> None:
     y = np.where(np.arange(30) % 2, np.sin(x), np.nan)
     model = LapRLSRegressor().fit(x[:, None], y)
     axes = Figure().add_subplot()
-    display = PredictionIntervalDisplay.from_estimator(
+    display = plotting.PredictionIntervalDisplay.from_estimator(
         model, x[:, None], coverage=0.8, x=x, ax=axes
     )
     ends = np.column_stack([display.lower, display.upper])
@@ -489,14 +476,14 @@ def without_left_out_labels() -> Any:
         (lambda: draw_map(MODEL, X, resolution=1), "resolution must be 2 or more, got 1."),
         (lambda: draw_map(SVC(), X), "not fitted"),
         (lambda: draw_map(SVR(), X), "needs a classifier, got SVR"),
-        (lambda: scatter_predictions(np.ones((30, 3)), TRUTH), "two columns, got 3"),
-        (lambda: scatter_predictions(X, TRUTH[1:]), "numbers of samples: [30, 29, 30, 30]"),
-        *((lambda confidence=confidence: scatter_predictions(X, TRUTH, confidence=confidence),
+        (lambda: scatter(np.ones((30, 3)), TRUTH), "two columns, got 3"),
+        (lambda: scatter(X, TRUTH[1:]), "numbers of samples: [30, 29, 30, 30]"),
+        *((lambda confidence=confidence: scatter(X, TRUTH, confidence=confidence),
            "confidence must not be negative or NaN; give")
           for confidence in (np.full(30, -1.0), np.full(30, np.nan))),
-        (lambda: scatter_predictions(X, TRUTH, labeled=[True]),
+        (lambda: scatter(X, TRUTH, labeled=[True]),
          "numbers of samples: [30, 30, 1, 30]"),
-        (lambda: scatter_predictions(X, TRUTH, truth=TRUTH[:3]),
+        (lambda: scatter(X, TRUTH, truth=TRUTH[:3]),
          "truth must have one entry for each of the 30 points"),
         (lambda: draw_graph(LapSVC(), X), "not fitted yet"),
         (lambda: draw_graph(LapSVC(gamma_I=0).fit(X, Y), X),
@@ -527,9 +514,9 @@ def without_left_out_labels() -> Any:
          "AnchorGraphClassifier records no iterations. LapSVC, "),
         (lambda: draw_convergence(SOLVED, quantity="loss"),
          "quantity='loss' is not one of objective, gradient, preconditioned, mixed."),
-        (lambda: CalibrationDisplay.from_estimator(SVR().fit(X, TRUTH), X, TRUTH),
+        (lambda: plotting.CalibrationDisplay.from_estimator(SVR().fit(X, TRUTH), X, TRUTH),
          "SVR has no predict_proba. Give labels and probabilities to CalibrationDisplay."),
-        (lambda: PredictionIntervalDisplay.from_estimator(SVR().fit(X, TRUTH), X),
+        (lambda: plotting.PredictionIntervalDisplay.from_estimator(SVR().fit(X, TRUTH), X),
          "SVR has no predict_interval. Give predictions and their intervals to "
          "PredictionIntervalDisplay.from_predictions."),
         (lambda: draw_intervals(y_pred=[1, 2], y_interval=[1, 2]),
