@@ -134,7 +134,10 @@ def test_iterated_eigenpairs_equal_those_of_a_dense_solver(
     for module in (_laplacian, chebyshev):
         monkeypatch.setattr(module, "ROWS", 7)
     X = clouds(n_clouds)
-    X[-1] -= 100.0 * (n_clouds - 1)  # so that the components differ in size
+    if (
+        n_clouds == 2
+    ):  # the largest component comes first, and of equal ones that of the first point
+        X[-1] -= 100.0
     approximate &= find_spec("faiss") is not None
     recipe = KNNGraph(
         6, normalized=normalized, approximate=approximate, target_recall=1.0, random_state=1
