@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lapwing._app.requests import FitRequest
 from tests.cluster.conftest import Case
 from tests.helpers.commandline import found, refused, run
 
@@ -89,12 +88,6 @@ def test_rejects_requests_that_clusters_do_not_support(
 ) -> None:
     monkeypatch.setattr("lapwing._app.fitting._CONNECT", 0.2)
     refused(run("fit", table, "--label", "kind", *options.split()), message)
-
-
-def test_requests_with_workers_are_distributed() -> None:
-    request = FitRequest(data=(Path("a.csv"),), label="y", method="laperls", workers=2)
-    assert request.distributed
-    assert "--workers 2" in request.command
 
 
 def test_logs_of_workers_are_silent_when_a_fit_is_interrupted(

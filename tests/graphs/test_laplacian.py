@@ -13,7 +13,6 @@ from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse.csgraph import laplacian as scipy_laplacian
 
-from lapwing import linalg
 from lapwing.graphs import AnchorLaplacian, KNNGraph, Laplacian, build_laplacian
 from tests.helpers.data import gaussian_points
 
@@ -84,24 +83,6 @@ def test_apply_takes_any_layout_and_precision_and_touches_nothing(dtype: Any, va
     numbers = L.apply(list(range(40)))
     assert numbers.dtype == np.float64
     assert_allclose(numbers, dense @ np.arange(40), atol=1e-11)
-
-
-@pytest.mark.parametrize("n_threads", [1, 2, 5, 100])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_threads_change_nothing(
-    monkeypatch: pytest.MonkeyPatch, n_threads: int, dtype: Any
-) -> None:
-    L = build_laplacian(KNNGraph(5, power=2), gaussian_points())
-    for F in (gaussian_points(40, 30).astype(dtype), gaussian_points(40, 1).astype(dtype)):
-        expected = L.apply(F)
-        with monkeypatch.context() as patch:
-            patch.setattr(linalg, "_SHARED_WORK", 0)
-            patch.setattr(linalg, "available_threads", lambda: n_threads)
-            out = L.apply(F)
-            vector = L.apply(F[:, 0])
-        assert out.dtype == dtype
-        assert_array_equal(out, expected)
-        assert_array_equal(vector, L.apply(F[:, 0]))
 
 
 def test_rejects_values_of_other_shapes_and_weights_out_of_range() -> None:
