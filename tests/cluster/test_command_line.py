@@ -16,14 +16,10 @@ pytest.importorskip("typer", reason="typer is not installed")
 
 @pytest.fixture
 def table(tmp_path: Path) -> Path:
-    case = Case(n=120)
+    case, names = Case(n=120), ["low", "mid", "top", ""]
+    rows = [f"{','.join(map(str, x))},{names[k]}" for x, k in zip(case.X, case.y, strict=True)]
     path = tmp_path / "points.csv"
-    names = ["low", "mid", "top"]
-    rows = ["a,b,c,d,kind"]
-    for x, label in zip(case.X, case.y, strict=True):
-        cells = [f"{value:.6f}" for value in x]
-        rows.append(",".join([*cells, names[label] if label >= 0 else ""]))
-    path.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    path.write_text("\n".join(["a,b,c,d,kind", *rows, ""]), encoding="utf-8")
     return path
 
 
@@ -40,15 +36,14 @@ def test_a_fit_on_a_cluster_answers_as_one_here(client: Any, table: Path, tmp_pa
 
 @pytest.fixture
 def texts(tmp_path: Path) -> Path:
-    words = ["green sea shells", "red desert stones"]
     rng = np.random.default_rng(0)
+    kinds = [("green sea shells", "sea"), ("red desert stones", "land")] * 15
     rows = ["text,kind"]
-    for i in range(30):
-        own = [*words[i % 2].split(), "sand", "sun", "sky", "wind"]
-        rows.append(f"{' '.join(rng.choice(own, 9))} at day {i},{('sea', 'land')[i % 2]}")
-    rows[7:] = [row.rpartition(",")[0] + "," for row in rows[7:]]
+    for i, (words, kind) in enumerate(kinds):
+        drawn = rng.choice([*words.split(), "sand", "sun", "sky", "wind"], 9)
+        rows.append(f"{' '.join(drawn)} at day {i},{kind if i < 6 else ''}")
     path = tmp_path / "texts.csv"
-    path.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    path.write_text("\n".join([*rows, ""]), encoding="utf-8")
     return path
 
 

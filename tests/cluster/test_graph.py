@@ -82,7 +82,8 @@ def test_the_graph_equals_that_of_points_in_memory(
     monkeypatch.setattr(_neighbors, "DIFFERENCE_BYTES", 2000)  # a few rows at a time
     monkeypatch.setattr(_plan, "BLOCK_BYTES", most_bytes)  # of 4320
     X = clouds(1)
-    X[7] = X[3]  # a point that is there twice
+    if not recipe.approximate:
+        X[:60] = np.round(X[:60])  # some points are there twice, and distances tie
     points = points_of(client, X, SIZES)
     if not recipe.approximate or find_spec("faiss") is not None:
         assert len(knn_edges(recipe, points)[0].parts) == n_blocks
@@ -108,13 +109,6 @@ def test_dask_counts_the_bytes_of_a_graph() -> None:
     own, far = sp.eye_array(500, format="csr"), sp.csr_array(np.eye(500, 3))
     rows = GraphRows(own, far, np.arange(3), {1: np.arange(2)})
     assert sizeof(rows) == pytest.approx(len(pickle.dumps(rows)), rel=0.1)
-
-
-def test_ties_are_edges_as_in_memory(client: Any) -> None:
-    X = np.stack(np.meshgrid(np.arange(15.0), np.arange(12.0)), -1).reshape(-1, 2)
-    laplacian = graph_of(KNNGraph(4), points_of(client, X, SIZES))
-    found = gathered(laplacian.affinity, laplacian.placement)
-    np.testing.assert_allclose(found.toarray(), KNNGraph(4).affinity(X).toarray())
 
 
 # In the user's order blocks exchange rows; near their neighbours each holds whole clouds.

@@ -98,10 +98,6 @@ def test_every_graph_has_an_example() -> None:
         registry="GRAPHS in lapwing.graphs",
         place="EXAMPLES in tests/graphs/test_base.py",
     )
-    X = gaussian_points()
-    for name, examples in EXAMPLES.items():
-        for make in examples.values():
-            assert type(make(X)) is GRAPHS[name]
 
 
 @each_recipe

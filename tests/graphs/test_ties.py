@@ -12,7 +12,6 @@ from scipy.spatial.distance import cdist
 from sklearn.preprocessing import StandardScaler
 
 from lapwing.graphs import AnchorGraph, Anchors, KNNGraph, search
-from tests.helpers.data import gaussian_points
 from tests.helpers.graphs import needs_faiss
 
 
@@ -94,14 +93,6 @@ def test_no_more_ties_than_a_bound_are_kept(arguments: dict[str, Any]) -> None:
             assert len({*mine, i}) == len(mine) + 1
     degrees = KNNGraph(5, weights="binary", **arguments).affinity(X).sum(axis=1)
     assert degrees.max() < 149  # no point is everybody's choice
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
-def test_points_of_a_continuous_distribution_have_k_neighbours(container: Any, dtype: Any) -> None:
-    for d in (1, 3, 40):
-        found = KNNGraph(5).neighbors(container(gaussian_points(600, d).astype(dtype)))
-        assert found.tied.shape == (0, 2)
 
 
 @needs_faiss
