@@ -58,18 +58,6 @@ def test_proximal_points_by_brute_force(loss: Loss) -> None:
 
 
 @FOR_ALL
-def test_rates_by_differences(loss: Loss) -> None:
-    y, v, step = observations()
-    h = 1e-6
-    (right, _), (left, _) = (proximal_point(loss, y, v + side * h, step) for side in (1, -1))
-    z, rate = proximal_point(loss, y, v, step)
-    numeric = (right - left) / (2 * h)
-    same_piece = np.abs(right - 2 * z + left) < 1e-9 * (1 + np.abs(z))
-    assert same_piece.mean() > 0.7
-    np.testing.assert_allclose(rate[same_piece], numeric[same_piece], atol=1e-4)
-
-
-@FOR_ALL
 def test_augmented_losses_by_brute_force(loss: Loss) -> None:
     rng = np.random.default_rng(1)
     n = 60

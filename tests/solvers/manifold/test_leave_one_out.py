@@ -85,20 +85,6 @@ def test_values_are_those_of_fits_without_the_observation(loss, graph, fit_inter
     assert np.abs(found - full).max() > 1e-3  # each label matters to its own score
 
 
-@pytest.mark.parametrize("loss", [Squared(), SquaredHinge()], ids=lambda loss: loss.name)
-@FOR_BOTH
-def test_pieces_are_followed_without_a_fit(monkeypatch, loss, fit_intercept):
-    case = make_case(loss=loss, c=3, n=60, n_labels=40, gamma_A=0.01, fit_intercept=fit_intercept)
-    objective = case.objective()
-    expected = by_refits(objective)
-    monkeypatch.setattr(leave_one_out, "_refit", refuse)
-    np.testing.assert_allclose(left_out(objective), expected, atol=1e-9)
-
-
-def refuse(*args, **kwargs):
-    raise AssertionError("no fit is needed")
-
-
 @pytest.mark.parametrize("limit", ["_MAX_ROUNDS", "_MAX_CHANGES"])
 def test_unsettled_observations_are_fitted_again(monkeypatch, limit):
     """The first round leaves some labels on other pieces: both limits are reached."""
