@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from lapwing.losses import EpsilonInsensitive, Hinge, Squared, SquaredHinge
-from lapwing.objectives.manifold import Objective
 from lapwing.spaces.full import FullKernelSpace
 from tests.helpers.problems import (
     ALL_LOSSES,
@@ -104,29 +103,11 @@ def test_the_line_is_the_objective_along_a_ray(space):
             np.testing.assert_allclose(along + offset, expected, rtol=1e-10, err_msg=graph)
 
 
-# --- observations ---------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def repeated():
-    """An objective on six points with observations at 4, 1, 4, 0, 4."""
-    index, targets, weights = np.array([4, 1, 4, 0, 4]), np.ones((5, 2)), np.ones(5)
-    return Objective(FullKernelSpace(np.eye(6)), SquaredHinge(), index, targets, weights, 1.0)
-
-
-def test_norm_of_a_negative_square_is_its_size(repeated):
+def test_norm_of_a_negative_square_is_its_size():
     """It is rounding error; 0 would wrongly indicate an optimum."""
-    negative = replace(repeated, space=FullKernelSpace(-np.eye(6)))
-    state = negative.state(np.ones((6, 2)), np.zeros(2))
-    np.testing.assert_allclose(negative.norm(state), np.sqrt(6))
-
-
-def test_scatter_is_the_adjoint_of_labeled(repeated):
-    rng = np.random.default_rng(0)
-    u, F = rng.standard_normal((5, 2)), rng.standard_normal((6, 2))
-    left = (repeated.scatter(u) * F).sum()
-    right = (u * repeated.labeled(F)).sum()
-    assert left == pytest.approx(right, rel=1e-13)
+    negative = replace(make_case().objective(), space=FullKernelSpace(-np.eye(40)))
+    state = negative.state(np.ones((40, 2)), np.zeros(2))
+    np.testing.assert_allclose(negative.norm(state), np.sqrt(40))
 
 
 # --- the graph ------------------------------------------------------------------------------------

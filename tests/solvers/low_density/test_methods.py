@@ -235,25 +235,17 @@ def optimum(seed, symmetric) -> float:
     return global_optimum(make_tiny(seed, symmetric=symmetric))
 
 
-def hit_rate(method, *, problems, n_init) -> float:
-    """Share of problems whose best start is the optimum."""
-    settings, hits = Settings(tol=1e-5, max_iter=20_000), 0
-    for seed in range(problems):
-        tiny = tiny_for(method, seed)
-        random = np.random.RandomState(0)
-        result = minimize_low_density(
-            tiny.objective(), method, settings, n_init=n_init, random=random
-        )
-        gap = result.minimum.objective / optimum(seed, method in COMBINATORIAL) - 1
-        assert gap > -1e-6  # below the optimum: a wrong objective (errata X3)
-        hits += gap < 1e-4
-    return hits / problems
-
-
 @FOR_ALL
 @pytest.mark.parametrize("problems", [2, pytest.param(30, marks=pytest.mark.slow)])
 def test_ten_starts_find_the_optimum(method, problems):
-    assert hit_rate(method, problems=problems, n_init=10) >= 0.9
+    """Of nine problems in ten; below it is nothing, as it would be by a wrong objective (X3)."""
+    settings, gaps = Settings(tol=1e-5, max_iter=20_000), []
+    for seed in range(problems):
+        objective, random = tiny_for(method, seed).objective(), np.random.RandomState(0)
+        result = minimize_low_density(objective, method, settings, n_init=10, random=random)
+        gaps.append(result.minimum.objective / optimum(seed, method in COMBINATORIAL) - 1)
+    assert min(gaps) > -1e-6
+    assert np.mean(np.array(gaps) < 1e-4) >= 0.9
 
 
 # --- concave-convex steps -------------------------------------------------------------------------
