@@ -124,7 +124,7 @@ def small_bunch() -> Bunch:
     )
 
 
-def test_groups_join_classes_and_omit_others() -> None:
+def test_groups_join_classes_and_omit_others_or_keep_the_data_itself() -> None:
     before = small_bunch()
     data = group_classes(before, [[3, 1], [0]])
     rows = np.array([0, 1, 3, 4, 5, 7])
@@ -134,14 +134,10 @@ def test_groups_join_classes_and_omit_others() -> None:
     assert data.is_test.tolist() == [False, False, False, True, True, True]
     assert data.DESCR.endswith("Classes here: 13, 11 against 10")
     assert before.target.tolist() == small_bunch().target.tolist()
-
-
-def test_groups_of_all_classes_keep_the_data_itself() -> None:
-    before = small_bunch()
     before.is_test = None  # no official test part
-    data = group_classes(before, [range(2), range(2, 4)])
-    assert data.data is before.data
-    assert data.is_test is None
+    everything = group_classes(before, [range(2), range(2, 4)])
+    assert everything.data is before.data
+    assert everything.is_test is None
 
 
 @pytest.mark.parametrize(

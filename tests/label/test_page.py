@@ -22,9 +22,8 @@ import lapwing
 from lapwing import LapSVC
 from tests.helpers.browser import CHROMIUM, PATIENCE, View, chromium
 
-pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-pytest.importorskip("starlette", reason="starlette is not installed")
-pytest.importorskip("pydeck", reason="pydeck is not installed")
+for package in ("playwright.sync_api", "starlette", "pydeck"):
+    pytest.importorskip(package, reason=f"{package} is not installed")
 
 pytestmark = [
     pytest.mark.slow,  # a browser draws by the processor here

@@ -15,24 +15,12 @@ PAGE = resources.files("lapwing._label") / "page"
 LIGHT, DARK = (PAGE / "label.css").read_text("utf-8").split("prefers-color-scheme: dark", 1)
 FAR = 20.0  # CIE 1976 distance; 2.3 can just be seen
 
-# Machado, Oliveira and Fernandes (2009), severity 1, on linear RGB.
+# Machado, Oliveira and Fernandes (2009), severity 1, on linear RGB, rounded.
 SEEN = {
     "all colours": np.eye(3),
-    "no red": [
-        [0.152286, 1.052583, -0.204868],
-        [0.114503, 0.786281, 0.099216],
-        [-0.003882, -0.048116, 1.051998],
-    ],
-    "no green": [
-        [0.367322, 0.860646, -0.227968],
-        [0.280085, 0.672501, 0.047413],
-        [-0.011820, 0.042940, 0.968881],
-    ],
-    "no blue": [
-        [1.255528, -0.076749, -0.178779],
-        [-0.078411, 0.930809, 0.147602],
-        [0.004733, 0.691367, 0.303900],
-    ],
+    "no red": [[0.152, 1.053, -0.205], [0.115, 0.786, 0.099], [-0.004, -0.048, 1.052]],
+    "no green": [[0.367, 0.861, -0.228], [0.280, 0.673, 0.047], [-0.012, 0.043, 0.969]],
+    "no blue": [[1.256, -0.077, -0.179], [-0.078, 0.931, 0.148], [0.005, 0.691, 0.304]],
 }
 
 

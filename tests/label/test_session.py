@@ -33,7 +33,7 @@ from tests.label.pages import (
 )
 
 
-def test_new_session_has_no_labels_and_suggests_all_clusters() -> None:
+def test_new_session_suggests_all_clusters_and_its_maps_separate_them() -> None:
     with session(X) as found:
         assert found.rest()
         state = found.state()
@@ -46,6 +46,16 @@ def test_new_session_has_no_labels_and_suggests_all_clusters() -> None:
         version, learnt, content = found.colours()
         assert (version, learnt, len(content)) == (0, 0, 4 + 60 * 5)
         assert found.answers is None
+        for key in ("components", "graph"):
+            content = found.map(key)
+            assert np.frombuffer(content, "<i4", 61).tolist() == [60, *range(60)]
+            places = np.frombuffer(content, "<f4", 120, offset=4 * 61).reshape(2, 60)
+            assert np.isfinite(places).all()
+            # Groups are apart on every map: the nearest row is of the same one.
+            squares = ((places[:, :, None] - places[:, None, :]) ** 2).sum(axis=0)
+            np.fill_diagonal(squares, np.inf)
+            nearest = squares.argmin(axis=1)
+            assert np.mean([TRUTH[i] == TRUTH[j] for i, j in enumerate(nearest)]) > 0.9
 
 
 @pytest.fixture
@@ -224,20 +234,6 @@ def test_rows_have_cells_candidate_classes_and_the_columns_that_separate_them() 
         best_column["".join(sorted(names[:2]))] = row["first_columns"][0]
     # 'u' and 'v' are apart along the second column alone, 'u' and 'w' along the third.
     assert (best_column["uv"], best_column["uw"]) == ("x1", "x2")
-
-
-def test_maps_separate_the_groups() -> None:
-    with session(X) as found:
-        for key in ("components", "graph"):
-            content = found.map(key)
-            assert np.frombuffer(content, "<i4", 61).tolist() == [60, *range(60)]
-            places = np.frombuffer(content, "<f4", 120, offset=4 * 61).reshape(2, 60)
-            assert np.isfinite(places).all()
-            # Groups are apart on every map: the nearest row is of the same one.
-            squares = ((places[:, :, None] - places[:, None, :]) ** 2).sum(axis=0)
-            np.fill_diagonal(squares, np.inf)
-            nearest = squares.argmin(axis=1)
-            assert np.mean([TRUTH[i] == TRUTH[j] for i, j in enumerate(nearest)]) > 0.9
 
 
 @pytest.mark.parametrize(

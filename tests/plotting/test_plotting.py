@@ -124,22 +124,20 @@ def test_signs_of_predictions() -> None:
     assert legend_of(axes) == ["predicted class, by colour", "fainter: less certain", "wrong"]
 
 
+def look_of(confidence: Any) -> tuple[Points, Points]:
+    """The opacities and the sizes of points."""
+    dots: Any = scatter_predictions(X, np.zeros(40), confidence=confidence).collections[0]
+    return np.asarray(dots.get_facecolor())[:, 3], dots.get_sizes()
+
+
 def test_less_certain_points_are_fainter_and_smaller() -> None:
-    axes = scatter_predictions(X, np.zeros(40), confidence=np.arange(40.0))
-    dots = axes.collections[0]
-    alpha = np.asarray(dots.get_facecolor())[:, 3]  # type: ignore[attr-defined]
-    sizes = dots.get_sizes()  # type: ignore[attr-defined]
+    alpha, sizes = look_of(np.arange(40.0))
     assert (np.diff(alpha[:20]) > 0).all()
     assert (np.diff(sizes[:20]) > 0).all()
     np.testing.assert_allclose(alpha[20:], alpha[-1])
     assert alpha[0] > 0.1, "even an undecided point must be seen"
-
-
-def test_equal_confidence_is_full_confidence() -> None:
-    for confidence in (None, np.zeros(40), np.ones(40)):
-        axes = scatter_predictions(X, np.zeros(40), confidence=confidence)
-        (alpha,) = np.unique(np.asarray(axes.collections[0].get_facecolor())[:, 3])  # type: ignore[attr-defined]
-        assert alpha == pytest.approx(0.9)
+    for equal in (None, np.zeros(40), np.ones(40)):
+        np.testing.assert_allclose(look_of(equal)[0], 0.9)
 
 
 def test_the_order_of_classes_gives_the_colours() -> None:
