@@ -109,17 +109,3 @@ def test_the_same_points_are_to_be_labelled_next(grid: bool) -> None:
     moved = rng.permutation(len(X))
     found, again = rows_to_label(X, k=6), rows_to_label(X[moved], k=6)
     np.testing.assert_array_equal(X[moved][again], X[found])
-
-
-def test_equal_estimates_are_reported_and_the_first_candidate_is_taken() -> None:
-    X, y, _ = labeled_clusters(2, n_labels=3, distance=8.0)
-    one, other = LapSVC(), LapSVC(gamma_A=0.05)
-    for first, second in ((one, other), (other, one)):
-        found = compare(
-            X,
-            y,
-            candidates=[Candidate("a", first, "sheets"), Candidate("b", second, "sheets")],
-        )
-        assert found.table[0].error == pytest.approx(found.table[1].error, abs=1e-12)
-        assert found.chosen.name == "a"
-        assert "b has the same estimate as a, which comes first among the candidates." in str(found)
