@@ -62,10 +62,7 @@ def test_targets_of_every_type_are_read(y: Any, expected: list[float]) -> None:
         ([NAN, NAN], r"y contains no label: all 2 entries are NaN.* Give at least one target"),
         ([1.0, np.inf, NAN], r"Input y contains infinity, first at row 1\. Only missing"),
         ([1.0, -1e101], r"y contains values up to 1e\+101, whose squares .* Scale y to about one"),
-        (
-            [1.0, "a"],
-            r"y must be numbers for a regression, with NaN .*; it holds 'a' in row 1",
-        ),
+        ([1.0, "a"], r"y must be numbers for a regression, with NaN .*; it holds 'a' in row 1"),
         (["0.0", "2.0"], r"y must be numbers .*it holds '0\.0', a text\. Convert y to numbers"),
         (["1.0", None, " ", "2,5"], r"holds texts, and that of row 3 is not a number: '2,5'\. Cor"),
         (["1.0", "inf"], r"holds texts, and that of row 1 is not a number: 'inf'\. Correct it"),
@@ -117,10 +114,8 @@ def test_known_labels_are_coded(y: Any, classes: list[Any], codes: list[int]) ->
     assert code_known(y, np.array(classes)).tolist() == codes
 
 
-OTHER, UNKNOWN = (
-    "training labels: {}. Give labelled points",
-    "1 of the 3 entries of y are unlabelled",
-)
+OTHER = "training labels: {}. Give labelled points"
+UNKNOWN = "1 of the 3 entries of y are unlabelled"
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
@@ -400,40 +399,32 @@ def test_warnings_of_labels_can_be_ignored() -> None:
 # ---- any mix of types --------------------------------------------------------------------------
 
 MISSING = [None, NAN, np.float32(NAN), pd.NA, pd.NaT, "", " \t"]
-POOLS: list[list[Any]] = [
-    [0, 1, 2, 3],
-    [1],
-    [0.0, 1.0, 2.0],
-    [-3, -2, 0, 1],
-    [np.int8(1), np.int64(2), np.float64(3)],
-    ["a", "b", "c"],
-    ["0", "1", "2"],
-    [True, False],
-    [np.True_, np.False_],
+MINUS = [-1, -1.0, np.int8(-1)]
+POOLS = [
+    [0, 1.0, 2, np.int8(3)],
+    [-3, 0, 1],
+    ["a", "b", "1"],
+    ["?", "-1", "NaN"],
+    [True, np.False_],
 ]
-MINUS = [-1, -1.0, np.int8(-1), np.float32(-1)]
-SUSPECT = ["?", "unknown", "NaN", "-1", "N/A", "Unlabelled"]
-SIGNS = [{"-1", plus} for plus in ("1", "1.0")]
-MARKERS = ["auto", "auto", "auto", None, NAN, "", -1, 0, 1, "?", "-1", "1", "a", True]
+MARKERS = ["auto", "auto", "auto", None, NAN, -1, 1, "?", "-1", True]
 
 
 @st.composite
 def any_mix(draw: st.DrawFn) -> tuple[list[Any], Any]:
-    pools = [*draw(st.lists(st.sampled_from(POOLS), min_size=1, max_size=2))]
-    pools += [pool for pool in (MISSING, MINUS, SUSPECT) if draw(st.booleans())]
+    pools = draw(st.lists(st.sampled_from(POOLS), min_size=1, max_size=2))
+    pools += [pool for pool in (MISSING, MINUS) if draw(st.booleans())]
     values = st.one_of([st.sampled_from(pool) for pool in pools])
     return draw(st.lists(values, min_size=2, max_size=12)), draw(st.sampled_from(MARKERS))
 
 
 def kind(value: Any) -> str:
     """Written again, and not taken from the library."""
-    if value is None or value is pd.NA or value is pd.NaT:
-        return "missing"
     if isinstance(value, (bool, np.bool_)):
         return "bool"
     if isinstance(value, str):
         return "str" if value.strip() else "missing"
-    return "missing" if np.isnan(value) else "number"
+    return "missing" if pd.isna(value) else "number"
 
 
 def same(a: Any, b: Any) -> bool:
@@ -442,63 +433,29 @@ def same(a: Any, b: Any) -> bool:
 
 def is_unlabeled(value: Any, values: list[Any], marker: Any) -> bool:
     """The rule, row by row."""
-    if not (isinstance(marker, str) and marker == "auto"):
+    if not same(marker, "auto"):
         return same(value, marker)
-    if kind(value) == "missing":
-        return True
     labels = [v for v in values if kind(v) != "missing"]
     signs = all(kind(v) == "number" for v in labels) and {float(v) for v in labels} == {-1.0, 1.0}
-    return same(value, -1) and not signs
+    return kind(value) == "missing" or (same(value, -1) and not signs)
 
 
-CONTAINERS: dict[str, Callable[[list[Any]], Any]] = {
-    "list": list,
-    "tuple": tuple,
-    "objects": lambda values: objects(*values),
-    "Series": lambda values: pd.Series(values, dtype=object),
-    "inferred Series": pd.Series,
-    "array": np.array,
-}
-
-
-@example(([-1, 1, None], "auto"), "list")
-@example(([-1, 0, 1, 0, 0], "auto"), "array")
-@example((["a", "b", "nan"], None), "array")
-@example(([0, np.True_], "auto"), "list")
-@given(any_mix(), st.sampled_from(sorted(CONTAINERS)))
-def test_any_mix_of_labels_is_read_by_the_rule_or_reported(
-    case: tuple[list[Any], Any], container: str
-) -> None:
+@example(([-1, 0, 1, 0, 0], "auto"))
+@example((["a", "b", "nan"], None))
+@example(([0, np.True_], "auto"))
+@given(any_mix())
+def test_any_mix_of_labels_is_read_by_the_rule_or_refused(case: tuple[list[Any], Any]) -> None:
     values, marker = case
-    y = CONTAINERS[container](values)
-    if container in ("array", "inferred Series"):
-        values = y.tolist()  # what NumPy and pandas made of them is what there is
     try:
-        labels = code_classes(y, marker)
+        labels = code_classes(values, marker)
     except ValueError:
         return  # an answer, too, and before anything is learnt
     hidden = [is_unlabeled(value, values, marker) for value in values]
     assert labels.labeled.tolist() == [not hide for hide in hidden]
-    for value, code in zip(values, labels.codes, strict=True):
-        assert code < 0 or same(value, labels.classes[code])
-    classes = labels.classes.tolist()
-    assert classes == sorted(set(classes))
-    assert len(classes) >= 2
-    assert len({kind(label) for label in classes}) == 1
-    assert kind(classes[0]) != "missing"
+    for value, hide, code in zip(values, hidden, labels.codes, strict=True):
+        assert any(
+            same(value, one) for one in (labels.unlabeled if hide else labels.classes[[code]])
+        )
+    assert len({kind(label) for label in labels.classes.tolist()}) == 1
     assert bool(labels.unlabeled) == any(hidden)
-    for value, hide in zip(values, hidden, strict=True):
-        assert not hide or any(same(value, found) for found in labels.unlabeled)
-    if not any(hidden):
-        assert isinstance(labels.warning, NothingUnlabeledWarning)
-    if any(label in SUSPECT for label in classes) and set(classes) not in SIGNS:
-        assert labels.warning is not None
-    numbers = kind(classes[0]) == "number"
-    if numbers and -1 in classes and labels.warning is None:
-        # A class only where something else was said to mark, or as one of two signs.
-        assert marker != "auto" or classes == [-1, 1]
-    if marker == "auto" and -1 in labels.unlabeled and numbers and labels.warning is None:
-        assert min(classes) > -1
-    known, labeled = read_known(y, marker, labels.classes)
-    assert labeled.tolist() == labels.labeled.tolist()
-    assert known.tolist() == labels.classes[labels.codes[labels.labeled]].tolist()
+    assert any(hidden) or isinstance(labels.warning, NothingUnlabeledWarning)
