@@ -74,9 +74,7 @@ READ: dict[str, tuple[Any, Any, list[Any], tuple[Any, ...]]] = {
     ),
     "a masked array": (np.ma.array([2, 5, 1], mask=[0, 1, 0]), "auto", INTS, (None,)),
     "pandas Int64": (pd.Series(INTS, dtype="Int64"), "auto", INTS, (None,)),
-    "pandas string": (
-        pd.Series([*TEXTS, ""], dtype="string"), "auto", [*TEXTS, None], (None, "")
-    ),
+    "pandas string": (pd.Series([*TEXTS, ""], dtype="string"), "auto", [*TEXTS, None], (None, "")),
     "pandas str": (pd.Series(TEXTS, dtype="str"), "auto", TEXTS, (None,)),
     "pandas floats": (pd.Series(INTS), "auto", [2.0, None, 1.0], (None,)),
     "categories": (categories(*INTS), "auto", INTS, (None,)),

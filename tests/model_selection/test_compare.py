@@ -675,15 +675,6 @@ def test_progress_is_reported_for_every_candidate(pair: Any) -> None:
     assert "fit graph" in stages
 
 
-def test_frames_keep_their_names(pair: Any) -> None:
-    columns = ["left", "up"]
-    table = pl.DataFrame(pair.X, schema=columns)
-    model = FewLabelClassifier([GRAPH], **QUICK).fit(table, pair.y)
-    assert model.feature_names_in_.tolist() == columns
-    assert model.best_estimator_.feature_names_in_.tolist() == columns
-    np.testing.assert_array_equal(model.predict(table), pair.model.predict(pair.X))
-
-
 def test_a_pipeline_may_be_chosen() -> None:
     X, y, _ = moons()
     X = X * [1.0, 1e6]
