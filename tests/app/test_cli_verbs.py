@@ -261,12 +261,15 @@ def test_info_distinguishes_quantities_from_classes() -> None:
 
     write([f"{1000 + 37 * i} \u20ac" for i in range(12)] + [""] * 8)
     told = "the 12 labels are 12 different amounts, such as '1000 \u20ac', and each"
-    warned(run(info), told)
+    command = warned(run(info), told).splitlines()[-1]
+    assert command.endswith("--label y --method laprls-regressor --predictions predictions.csv")
     write(["ab"] * 20)
     done(run(info))
     write([f"{i},25" for i in range(12)] + [""] * 8, "1,5")
     labels = found(run(f"{info} --json"))["labels"]
     assert labels == {"": 8, "numbers, 0.25 to 11.25": 12}
+    Path("t.svm").write_text("".join(f"{i % 2} 1:{i}\n" for i in range(12)))
+    assert found(run("info t.svm --json"))["labels"] == {"": 0, "0": 6, "1": 6}
 
 
 def test_info_counts_components_without_a_label() -> None:

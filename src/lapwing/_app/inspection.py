@@ -44,6 +44,7 @@ from lapwing._tables.labels import (
 from lapwing._tables.preprocessing import Preprocessed, check_weights, preprocess, scaling
 from lapwing._tables.reading import read_raw
 from lapwing._tables.roles import Selection
+from lapwing._tables.tables import label_column
 from lapwing.graphs import KNNGraph
 from lapwing.graphs.registry import default_metric
 
@@ -83,8 +84,9 @@ def inspect(request: InfoRequest) -> dict[str, Any]:
         as errors.
     """
     encoder = load_encoder(request.encoder)
-    selection = Selection.of(request.read_options)
-    raw, written = _read(request, selection)
+    options = request.read_options
+    selection = Selection.of(options, label=label_column(request.data, options))
+    raw, written, quantities = _read(request, selection)
     features = encode(raw, selection)
     likely = _suggest_label(raw.cells) if written is None else None
     labels = np.full(raw.n, "") if written is None else written.column.texts
@@ -104,7 +106,7 @@ def inspect(request: InfoRequest) -> dict[str, Any]:
         n_columns = 1 if numbers or len(counts) <= 2 else len(counts)
         size = replace(size, n_columns=n_columns, n_labels=sum(counts.values()))
     imputed = "refuses"
-    if request.read_options.missing:
+    if options.missing:
         imputed = f"fills with the {'median' if request.impute == 'auto' else request.impute}"
     return {
         "source": request.source,
@@ -134,22 +136,28 @@ def inspect(request: InfoRequest) -> dict[str, Any]:
         "forecast": _forecasts(size, _targets(written, markers, features.decimal)),
         "suggested_label": likely,
         "command": request.fit_command(
-            likely, _suggest_id(features.notes, raw.cells), tuple(markers)
+            likely,
+            _suggest_id(features.notes, raw.cells),
+            tuple(markers),
+            quantities=quantities,
         ),
     }
 
 
-def _read(request: InfoRequest, selection: Selection) -> tuple[RawTable, LabelColumn | None]:
-    """Read the files and their labels; None without a label column and a file of labels."""
+def _read(request: InfoRequest, selection: Selection) -> tuple[RawTable, LabelColumn | None, bool]:
+    """Read the files and their labels, and return whether these look like quantities.
+
+    Labels are None without a label column and a file of labels.
+    """
     raw = read_raw(request.data, selection)
     if not raw.n:
         raise ValueError(f"{request.source} has no rows.")
     check_ids(raw)
     if raw.labels is None and request.labels_file is None:
-        return raw, None
+        return raw, None, False
     written = LabelColumn.of(raw, selection)
-    warn_of_quantities(written.given, f"{request.source}: the label column")
-    return raw, written
+    told = warn_of_quantities(written.given, f"{request.source}: the label column")
+    return raw, written, told
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ from lapwing._words import shorten
 PREDICTIONS, _REPORT = Path("predictions.csv"), Path("report.html")
 _PAGE = (".html", ".htm")
 _OUT = "--out --output -o"
-_OF_NUMBERS = "laprls-regressor"  # the method of lapwing suggest for numbers
+_OF_NUMBERS = "laprls-regressor"  # the method for numbers of lapwing suggest and info
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -257,7 +257,12 @@ class InfoRequest(LabeledRequest):
     n_neighbors: int = option(5, limits=(1, None))
 
     def fit_command(
-        self, label: str | None, row_id: str | None, markers: tuple[str, ...] = ()
+        self,
+        label: str | None,
+        row_id: str | None,
+        markers: tuple[str, ...] = (),
+        *,
+        quantities: bool = False,
     ) -> str:
         """Return the command that fits the table.
 
@@ -267,9 +272,12 @@ class InfoRequest(LabeledRequest):
             Likely columns, used if the request names none.
         markers : tuple of str, default=()
             Further markers of unlabelled rows.
+        quantities : bool, default=False
+            Whether the labels are probably numbers to predict, in spite of their notation.
         """
         return fit_command(
             self,
+            method=_OF_NUMBERS if quantities else "",
             label=label if self.label is None and self.labels_file is None else self.label,
             id=row_id if self.id is None else self.id,
             unlabeled=(*self.unlabeled, *markers),

@@ -229,7 +229,10 @@ def read_table(path: Paths, options: ReadOptions, *, advice: LabelAdvice = USUAL
         If polars or python-calamine is needed and not installed.
     """
     paths = _as_paths(path)
-    selection = Selection.of(options, label=_label_column(paths, options))
+    label = label_column(paths, options)
+    if label is None and options.labels_file is None and not options.absent:
+        raise ValueError(f"{name_of(paths)}: name the column of the labels with --label.")
+    selection = Selection.of(options, label=label)
     raw = read_raw(paths, selection)
     features = encode(raw, selection)
     originals = _originals(raw, features)
@@ -280,15 +283,11 @@ def _originals(raw: RawTable, features: Features) -> dict[str, Cells | None]:
     }
 
 
-def _label_column(paths: Sequence[Path], options: ReadOptions) -> str | None:
+def label_column(paths: Sequence[Path], options: ReadOptions) -> str | None:
     """Return the label column; None if labels are in another file, or not given yet."""
-    if options.label is not None or options.labels_file is not None:
-        return options.label
-    if paths[0].suffix.lower() in SVMLIGHT:
-        return TARGET
-    if not options.absent:
-        raise ValueError(f"{name_of(paths)}: name the column of the labels with --label.")
-    return None
+    if options.label is None and options.labels_file is None:
+        return TARGET if paths[0].suffix.lower() in SVMLIGHT else None
+    return options.label
 
 
 def read_points(path: Paths, fitted: Fitted, options: ReadOptions | None = None) -> Table:
