@@ -221,6 +221,7 @@ def never(A: Any, B: Any) -> Any:
 # (estimator, arguments of `fit`, message); other errors of y are in tests/classes.
 FITS: list[tuple[Any, dict[str, Any], str]] = [
     (LapSVC(), {"X": X[:1], "y": Y[:1]}, r"Found array with 1 sample\(s\).* a minimum of 2 is req"),
+    *((LapSVC(), {"X": X * size}, "squares overflow or underflow") for size in (1e160, 1e-165)),
     (LapSVC(), {"y": Y[:12]}, ENTRIES.format("-1 or a missing value .*")),
     (LapSVR(), {"y": T[:12]}, ENTRIES.format("NaN")),
     (LapSVC(), {"y": None}, "LapSVC requires y to be passed, but the target y is None. Mark unlab"),

@@ -125,18 +125,6 @@ def test_attributes_are_those_of_the_function(name: str) -> None:
         np.testing.assert_array_equal(model.intercept_, getattr(model, "class_offsets_", 0))
 
 
-@every()
-def test_rejects_wrong_numbers_of_features_and_rows(name: str) -> None:
-    model, X, y = fitted(EXAMPLES[name])
-    with pytest.raises(ValueError, match=r"X has 2 features, but .* is expecting 3 features"):
-        model.predict(X[:, :2])
-    with pytest.raises(ValueError, match=r"X has 60 rows, but y has 59 entries"):
-        EXAMPLES[name].fit(X, y[:-1])
-    for factor in (1e160, 1e-165):
-        with pytest.raises(ValueError, match=r"whose squares overflow or underflow\. Scale the"):
-            EXAMPLES[name].fit(X * factor, y)
-
-
 def builds_a_graph(estimator: Any) -> bool:
     return not isinstance(estimator, EigenfunctionClassifier) and bool(
         np.max(getattr(estimator, "gamma_I", getattr(estimator, "gamma_Is", 1.0)))

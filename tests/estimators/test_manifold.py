@@ -117,31 +117,19 @@ PRIMAL = partial(LinearSVC, C=1.0, dual=False, tol=1e-12, max_iter=10**5)
 # lapwing's estimator, fitted without a graph, and the equal model of scikit-learn, with
 # C = 1 / (2 gamma_A) or alpha = gamma_A.
 MACHINES: dict[str, tuple[Any, Any]] = {
-    "SVC": (
-        LapSVC(gamma=0.3, gamma_A=0.05, loss="hinge", fit_intercept=True),
-        SVC(C=10, gamma=0.3, tol=1e-9),
-    ),
-    "SVC, small C": (
-        LapSVC(gamma=0.3, gamma_A=1.0, loss="hinge", fit_intercept=True),
-        SVC(C=0.5, gamma=0.3, tol=1e-9),
-    ),
+    "SVC": (LapSVC(gamma_A=0.05, loss="hinge", fit_intercept=True), SVC(C=10, tol=1e-9)),
+    "SVC, small C": (LapSVC(gamma_A=1.0, loss="hinge", fit_intercept=True), SVC(C=0.5, tol=1e-9)),
     "LinearSVC": (LapSVC("linear", gamma_A=0.5), PRIMAL(fit_intercept=False)),
     # liblinear penalises the bias, the less the larger intercept_scaling is.
     "LinearSVC, intercept": (
         LapSVC("linear", gamma_A=0.5, fit_intercept=True),
         PRIMAL(intercept_scaling=1e4),
     ),
-    "SVR": (
-        LapSVR(gamma=0.3, gamma_A=0.2, epsilon=0.3),
-        SVR(C=2.5, gamma=0.3, epsilon=0.3, tol=1e-9),
-    ),
-    "SVR, no tube": (
-        LapSVR(gamma=0.3, gamma_A=0.2, epsilon=0),
-        SVR(C=2.5, gamma=0.3, epsilon=0, tol=1e-9),
-    ),
+    "SVR": (LapSVR(gamma_A=0.2, epsilon=0.3), SVR(C=2.5, epsilon=0.3, tol=1e-9)),
+    "SVR, no tube": (LapSVR(gamma_A=0.2, epsilon=0), SVR(C=2.5, epsilon=0, tol=1e-9)),
     "KernelRidge": (
-        LapRLSRegressor(gamma=0.3, gamma_A=0.2, fit_intercept=False),
-        KernelRidge(alpha=0.2, kernel="rbf", gamma=0.3),
+        LapRLSRegressor(gamma_A=0.2, fit_intercept=False),
+        KernelRidge(alpha=0.2, kernel="rbf"),
     ),
     "Ridge": (LapRLSRegressor("linear", gamma_A=0.2), Ridge(alpha=0.2)),
 }
@@ -149,11 +137,14 @@ MACHINES: dict[str, tuple[Any, Any]] = {
 
 @pytest.mark.parametrize("name", MACHINES)
 def test_without_a_graph_it_is_a_model_of_scikit_learn(name: str) -> None:
-    ours, theirs = MACHINES[name]
+    ours, theirs = (
+        clone(model).set_params(**{"gamma": 0.3} if hasattr(model, "gamma") else {})
+        for model in MACHINES[name]
+    )
     classes = is_classifier(ours)
     X, y, _ = labeled_clusters(2, n_labels=20) if classes else labeled_curve()
     at, w = labeled_rows(y), np.random.default_rng(0).uniform(0.5, 2, len(X))
-    ours = clone(ours).set_params(gamma_I=0).fit(X, y, sample_weight=w)
+    ours.set_params(gamma_I=0).fit(X, y, sample_weight=w)
     theirs.fit(X[at], y[at], sample_weight=w[at])
     expected = getattr(theirs, "decision_function", theirs.predict)(X)
     np.testing.assert_allclose(scores(ours, X)[:, 0], expected, atol=1e-5)
