@@ -6,18 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.base import clone
 
 import lapwing
 from lapwing import (
-    S3VC,
     KNNGraph,
     Landmarks,
-    LapERLSClassifier,
-    LapESVC,
-    LapRLSClassifier,
     LapRLSRegressor,
-    LapSVC,
     Linear,
 )
 from lapwing.estimators.path import PathEstimator
@@ -25,22 +19,6 @@ from lapwing.spaces.recipes import SPACES
 from tests.helpers.answers import scores
 from tests.helpers.data import data_for, labeled_clusters
 from tests.helpers.low_density import ONE_DESCENT
-
-
-@pytest.mark.parametrize(
-    "estimator",
-    [LapSVC(), LapRLSClassifier(), LapERLSClassifier(), LapESVC(), S3VC(gamma_I=1.0)],
-    ids=lambda estimator: type(estimator).__name__,
-)
-def test_given_graphs_are_normalised_for_classification(estimator: Any) -> None:
-    X, y, _ = labeled_clusters(2)
-
-    def answers(normalized: Any) -> Any:
-        graph = KNNGraph(3, normalized=normalized)
-        return scores(clone(estimator).set_params(graph=graph).fit(X, y), X)
-
-    np.testing.assert_array_equal(answers("auto"), answers(True))
-    assert np.abs(answers("auto") - answers(False)).max() > 1e-6
 
 
 def test_a_matrix_is_normalised_as_its_weights_may_have_any_size() -> None:

@@ -31,6 +31,7 @@ from lapwing.model_selection import rows_to_label
 from lapwing.models import load_model, save_model
 from lapwing.onnx_export import to_onnx
 from tests.estimators.test_sklearn import quick
+from tests.helpers.counts import Counts
 from tests.helpers.data import labeled_curve
 from tests.helpers.warned import texts
 
@@ -198,11 +199,10 @@ def test_frames_and_lists_are_read_as_arrays_are() -> None:
 
 
 def test_all_targets_are_of_one_preparation(monkeypatch: pytest.MonkeyPatch) -> None:
-    made = []
-    prepare = LapRLSRegressor._prepare
-    monkeypatch.setattr(LapRLSRegressor, "_prepare", lambda *args: made.append(1) or prepare(*args))
+    counts = Counts(monkeypatch)
+    counts.watch(LapRLSRegressor, "_prepare")
     model = LapRLSRegressor().fit(X, Y)
-    assert made == [1]
+    assert counts.calls == {"_prepare": 1}
     first, *others = model.estimators_
     assert all(one.X_fit_ is first.X_fit_ for one in others)
     assert not np.shares_memory(first.X_fit_, X)
