@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import is_classifier, is_regressor
+from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import cross_val_score
 from sklearn.utils.estimator_checks import estimator_checks_generator
@@ -50,40 +50,26 @@ ESTIMATORS = [*CLASSIFIERS, *REGRESSORS]
 
 # Small grids and fast methods: the checks do not depend on them.
 GRAPHS = (KNNGraph(3), KNNGraph(3, normalized=False))
+GRID: dict[str, Any] = {"gammas": ("scale",), "graphs": GRAPHS}
+
+
+def tries(estimator: Any, kind: Any) -> list[Candidate]:
+    alone = clone(estimator).set_params(gamma_I=0)
+    return [Candidate("alone", alone, LABELS_ALONE), Candidate("graph", estimator, kind)]
+
+
 QUICK: dict[str, dict[str, Any]] = {
     "S3VC": {"method": "quasi-newton"},
     "BalancedGraphClassifier": {"method": "mbo"},
-    "LapSVCCV": {
-        **{"gamma_As": (1e-2,), "gamma_Is": (1.0,)},
-        **{"gammas": ("scale",), "graphs": GRAPHS[:1]},
-    },
-    "LapRLSClassifierCV": {
-        **{"gamma_As": (1e-2,), "gamma_Is": (0.0, 1.0)},
-        **{"gammas": ("scale",), "graphs": GRAPHS},
-    },
+    "LapSVCCV": GRID | {"gamma_As": (1e-2,), "gamma_Is": (1.0,), "graphs": GRAPHS[:1]},
+    "LapRLSClassifierCV": GRID | {"gamma_As": (1e-2,), "gamma_Is": (0.0, 1.0)},
     # Targets of some checks are noise, and large weights would give a constant, with a warning.
-    "LapRLSRegressorCV": {
-        **{"gamma_As": (1e-4,), "gamma_Is": (0.0, 1e-2)},
-        **{"gammas": ("scale",), "graphs": GRAPHS},
-    },
-    "LapERLSClassifierCV": {
-        **{"lams": (10.0,), "mus": (1.0,), "n_eigenvectors": ("auto",)},
-        **{"gammas": ("scale",), "graphs": GRAPHS[:1]},
-    },
-    "FewLabelClassifier": {
-        "candidates": [
-            Candidate("alone", LapRLSClassifier(gamma_I=0), LABELS_ALONE),
-            Candidate("graph", LapRLSClassifier(), SHEETS),
-        ],
-        "n_draws": 1,
-        "max_left_out": 2,
-    },
-    "FewLabelRegressor": {
-        "candidates": [
-            Candidate("alone", LapRLSRegressor(gamma_A=1e-2, gamma_I=0), LABELS_ALONE),
-            Candidate("graph", LapRLSRegressor(gamma_A=1e-2), SMOOTH),
-        ],
-    },
+    "LapRLSRegressorCV": GRID | {"gamma_As": (1e-4,), "gamma_Is": (0.0, 1e-2)},
+    "LapERLSClassifierCV": GRID
+    | {"lams": (10.0,), "mus": (1.0,), "n_eigenvectors": ("auto",), "graphs": GRAPHS[:1]},
+    "FewLabelClassifier": {"candidates": tries(LapRLSClassifier(), SHEETS)}
+    | {"n_draws": 1, "max_left_out": 2},
+    "FewLabelRegressor": {"candidates": tries(LapRLSRegressor(gamma_A=1e-2), SMOOTH)},
 }
 
 

@@ -11,7 +11,6 @@ import polars as pl
 import pytest
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.datasets import make_moons
 from sklearn.ensemble import BaggingClassifier, StackingClassifier, VotingClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import cross_val_score
@@ -97,23 +96,19 @@ def test_warns_at_the_fit_but_not_at_the_score_if_no_row_is_unlabelled(estimator
 
 
 def test_score_ignores_unlabelled_rows() -> None:
-    X, truth = make_moons(60, noise=0.05, random_state=0)
-    y = np.where(np.arange(60) % 3 == 0, truth, -1)
-    model = LapSVC().fit(X, y)
-    shown = y >= 0
-    accuracy = float((model.predict(X[shown]) == truth[shown]).mean())
-    assert model.score(X, y) == accuracy
-    w = np.random.default_rng(0).uniform(size=60)
-    assert model.score(X, y, w) == model.score(X[shown], y[shown], w[shown])
-    texts = np.array(["?", "a", "b"], dtype=object)[y + 1]
-    assert LapSVC(unlabeled="?").fit(X, texts).score(X.tolist(), texts.tolist()) == accuracy
+    model = LapSVC().fit(X, Y)
+    y = np.where(Y == 1, 0, Y)  # other labels than those of the fit
+    accuracy = float((model.predict(X[KNOWN]) == y[KNOWN]).mean())
+    assert model.score(X, y) == accuracy < 1
+    w = np.random.default_rng(0).uniform(size=N)
+    assert model.score(X, y, w) == model.score(X[KNOWN], y[KNOWN], w[KNOWN])
+    texts = given(NAMES, "?")
+    assert LapSVC(unlabeled="?").fit(X, texts).score(X.tolist(), texts) == 1
     with pytest.raises(ValueError, match="score needs labelled rows, and all 5 are unlabelled"):
         model.score(X[:5], [-1] * 5)
-
-    values = np.where(shown, X[:, 0], np.nan)
-    regressor = LapRLSRegressor().fit(X, values)
-    assert regressor.score(X, values) == regressor.score(X[shown], values[shown])
-    assert np.isfinite(cross_val_score(LapSVC(), X, y, cv=3)).all()
+    regressor = LapRLSRegressor().fit(X, T)
+    assert regressor.score(X, T) == regressor.score(X[KNOWN], T[KNOWN])
+    assert np.isfinite(cross_val_score(LapSVC(), X, Y, cv=3)).all()
 
 
 # ---- regressions -------------------------------------------------------------------------------
