@@ -8,11 +8,7 @@ import numpy as np
 from sklearn.metrics.pairwise import rbf_kernel
 
 from lapwing import LapESVC, LapESVR
-from lapwing.solvers.embedded.systems import (
-    DenseSystem,
-    EmbeddedResult,
-    FeatureSystem,
-)
+from lapwing.solvers.embedded.systems import DenseSystem, EmbeddedResult, FeatureSystem
 from tests.helpers.answers import coded_targets, labeled_rows, scores
 from tests.helpers.manifold import dense_laplacian
 
