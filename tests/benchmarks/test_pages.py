@@ -48,14 +48,13 @@ def test_pieces_are_commands(piece: Piece, monkeypatch: pytest.MonkeyPatch) -> N
     assert seen[0].output == Path("somewhere")
 
 
-def result(rows: Sequence[Sequence[str]] = (("1",),), note: str = "n") -> dict[str, object]:
-    table = {"title": "T", "header": ["a"], "rows": [list(row) for row in rows], "notes": [note]}
-    return {"run": plain(RUN), "tables": [table], "raw": [1, 2, 3]}
+TABLE = {"title": "T", "header": ["a"], "rows": [["1"]], "notes": ["n"]}
+RESULT = json.dumps({"run": plain(RUN), "tables": [TABLE], "raw": [1, 2, 3]})
 
 
 def starter(
     leave: Callable[[Path], None] = lambda work: (
-        (work / "reading.json").write_text(json.dumps(result()), encoding="utf-8") and None
+        (work / "reading.json").write_text(RESULT, encoding="utf-8") and None
     ),
 ) -> tuple[Callable[[Sequence[str]], int], list[list[str]]]:
     """Return a fake for the process of a benchmark, and the list of its calls."""
@@ -92,7 +91,7 @@ def test_finished_pieces_are_found_again(
 
 def test_results_of_earlier_runs_are_removed(tmp_path: Path) -> None:
     (tmp_path / "one").mkdir()
-    (tmp_path / "one" / "reading.json").write_text(json.dumps(result()), encoding="utf-8")
+    (tmp_path / "one" / "reading.json").write_text(RESULT, encoding="utf-8")
     assert not Pieces(tmp_path, starter(lambda work: None)[0]).run(ONE)
 
 
@@ -108,7 +107,7 @@ def test_stopped_piece_continues_from_its_files(tmp_path: Path) -> None:
 
     def goes_on(work: Path) -> None:
         assert (work / "kept.jsonl").read_text(encoding="utf-8") == "1\n"
-        (work / "reading.json").write_text(json.dumps(result()), encoding="utf-8")
+        (work / "reading.json").write_text(RESULT, encoding="utf-8")
 
     assert run_all(Pieces(tmp_path, starter(goes_on)[0]), [ONE], None) == 0
 

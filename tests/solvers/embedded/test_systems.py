@@ -49,11 +49,6 @@ class Toy:
         return len(self.K)
 
     @property
-    def held(self) -> Any:
-        """Lambda."""
-        return np.diag(np.bincount(self.index, self.weights, minlength=self.n))
-
-    @property
     def pull(self) -> Any:
         """Lambda y."""
         pull = np.zeros((self.n, self.y.shape[1]))
@@ -63,12 +58,8 @@ class Toy:
     @property
     def graph_kernel(self) -> Any:
         """(Lambda + mu L)^-1, the pseudo-inverse where it is singular (errata E7)."""
-        return np.linalg.pinv(self.held + self.mu * self.L, rcond=1e-12, hermitian=True)
-
-    @property
-    def virtual(self) -> Any:
-        """y~ of (20)."""
-        return self.graph_kernel @ self.pull
+        held = np.diag(np.bincount(self.index, self.weights, minlength=self.n))
+        return np.linalg.pinv(held + self.mu * self.L, rcond=1e-12, hermitian=True)
 
     def energy(self, alpha: Any, g: Any) -> Any:
         """(14) and (33) without the loss, a column."""
@@ -94,7 +85,6 @@ def toy(
     seed: int = 0,
     *,
     n: int = 40,
-    n_labels: int = 9,
     c: int = 2,
     normalized: bool = True,
     power: int = 1,
@@ -108,7 +98,7 @@ def toy(
     W = affinity(X)
     W[: n - lone, n - lone :] = W[n - lone :, : n - lone] = 0
     L = laplacian(W, normalized=normalized, power=power)
-    index = rng.permutation(n - lone)[:n_labels]
+    index = rng.permutation(n - lone)[:9]
     index = np.append(index, index[0])  # one point is observed twice
     y = np.sign(X[index][:, :c]) + 0.1 * rng.standard_normal((len(index), c))
     degrees = W.sum(axis=1)
@@ -132,9 +122,9 @@ TOYS: dict[str, Callable[[], Toy]] = {
 every_bias = pytest.mark.parametrize("bias", [False, True], ids=["", "bias"])
 
 
-def bordered(case: Toy, C: float, kernel: Any, *, bias: bool) -> tuple[Any, Any, Any]:
+def bordered(case: Toy, C: float, *, bias: bool) -> tuple[Any, Any, Any]:
     """alpha, b and g of (K + K_G + I/C) alpha + b - N c = y~, N'alpha = 0, 1'alpha = 0 (E6, E7)."""
-    n, q = case.n, case.null.shape[1]
+    n, q, kernel = case.n, case.null.shape[1], case.graph_kernel
     E = np.hstack([-case.null, np.ones((n, int(bias)))])
     A = np.block([[case.K + kernel + np.eye(n) / C, E], [E.T, np.zeros((E.shape[1], E.shape[1]))]])
     virtual = kernel @ case.pull
@@ -153,7 +143,7 @@ def bordered(case: Toy, C: float, kernel: Any, *, bias: bool) -> tuple[Any, Any,
 @pytest.mark.parametrize("name", TOYS)
 def test_least_squares_is_the_papers_dual(name: str, C: float, bias: bool) -> None:
     case = TOYS[name]()
-    alpha, b, g = bordered(case, C, case.graph_kernel, bias=bias)
+    alpha, b, g = bordered(case, C, bias=bias)
     scale = np.abs(alpha).max() * max(1.0, C / 100)  # alpha is C times a difference
     residual = case.K @ alpha + b - g
     expected = case.energy(alpha, g) + C / 2 * (residual**2).sum(axis=0)
@@ -199,14 +189,14 @@ def fit_column(system: Any, j: int, *args: Any) -> Any:
     return fit_tube(replace(system, side=system.side.column(j)), *args)
 
 
-def duality(case: Toy, kernel: Any, fit: Any, alpha: Any, C: float, epsilon: float) -> Any:
+def duality(case: Toy, fit: Any, alpha: Any, C: float, epsilon: float) -> Any:
     """Primal (14) at the fit and dual (18) at alpha, from their formulas."""
     g, a = fit.graph_coef, alpha[:, None]
     r = (case.K @ a + fit.intercept - g)[:, 0]
     primal = case.energy(a, g)[0] + C * np.maximum(np.abs(r) - epsilon, 0).sum()
-    virtual = (kernel @ case.pull)[:, 0]
+    virtual = (case.graph_kernel @ case.pull)[:, 0]
     constant = (case.weights @ case.y[:, 0] ** 2 - case.pull[:, 0] @ virtual) / 2
-    Q = case.K + kernel
+    Q = case.K + case.graph_kernel
     dual = constant + virtual @ alpha - alpha @ Q @ alpha / 2 - epsilon * np.abs(alpha).sum()
     return primal, dual
 
@@ -230,7 +220,7 @@ def test_strong_duality(name: str, C: float, epsilon: float, bias: bool) -> None
         assert abs(alpha.sum()) < 1e-6 * scale
     else:
         assert fit.state.fit.intercept == 0
-    primal, dual = duality(case, case.graph_kernel, fit.state.fit, alpha, C, epsilon)
+    primal, dual = duality(case, fit.state.fit, alpha, C, epsilon)
     assert primal - dual < 1e-7 * primal
     assert primal - dual > -1e-7 * primal
     assert fit.objective == pytest.approx(primal, rel=1e-7)

@@ -26,18 +26,11 @@ def column(
     labels = np.repeat([-1.0, 1.0], n_labels)
     signs = np.concatenate([labels, unlabeled])
     X = rng.standard_normal((len(signs), 3)) + np.outer(signs, [distance / 2, 0, 0])
-    weights = np.zeros(len(signs))
-    weights[len(labels) :] = 1 / 200
-    return LowDensityObjective(
-        CenteredFeatures.on(LinearSpace(X), weights),
-        Hinge(),
-        GaussianBump(),
-        np.arange(len(labels)),
-        labels,
-        np.full(len(labels), 5.0),
-        np.arange(len(labels), len(signs)),
-        np.full(200, 0.1),
-    )
+    l, rows = len(labels), np.arange(len(signs))
+    features = CenteredFeatures.on(LinearSpace(X), np.where(rows < l, 0.0, 1 / 200))
+    known = rows[:l], labels, np.full(l, 5.0)
+    others = rows[l:], np.full(200, 0.1)
+    return LowDensityObjective(features, Hinge(), GaussianBump(), *known, *others)
 
 
 def found(objective: LowDensityObjective, **options: Any) -> Any:

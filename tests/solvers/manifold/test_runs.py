@@ -23,12 +23,10 @@ from lapwing.solvers.manifold.pcg import (
     relative_change,
 )
 from lapwing.solvers.manifold.settings import ManifoldSettings
-from lapwing.spaces.full import FullKernelSpace
 from tests.helpers.problems import (
     ALL_LOSSES,
     DIFFERENTIABLE_LOSSES,
     KINKED_LOSSES,
-    DenseTerm,
     column,
     make_case,
     primal_gradient,
@@ -324,13 +322,8 @@ def test_pcg_shows_a_rule_all_columns_every_theta_iterations():
 
 
 def cast(case, dtype):
-    return replace(
-        case.objective(),
-        space=FullKernelSpace(case.K.astype(dtype)),
-        targets=case.y.astype(dtype),
-        weights=case.weights.astype(dtype),
-        graph_term=DenseTerm(case.penalty.astype(dtype)),
-    )
+    parts = {name: getattr(case, name).astype(dtype) for name in ("K", "L", "y", "weights")}
+    return replace(case, **parts).objective()
 
 
 @pytest.mark.parametrize("loss", DIFFERENTIABLE_LOSSES, **BY_NAME)
