@@ -18,6 +18,7 @@ from lapwing._app.requests import LabelRequest
 from lapwing.models import Model, load_model, save_model
 from tests.helpers.commandline import done, refused, run, warned
 from tests.helpers.tables import read, write
+from tests.helpers.texts import WORDS
 
 CODE = """
 from pathlib import Path
@@ -54,9 +55,7 @@ def _module(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(0)
     rows = []
     for k, label in enumerate(LABELS):
-        words = " ".join(
-            rng.choice([["cat", "dog", "house"], ["tree", "river", "stone"]][k % 2], 5)
-        )
+        words = " ".join(rng.choice((WORDS[:3], WORDS[3:6])[k % 2], 5))
         Path(f"{k}.png").write_bytes(b"x" * (10 + k % 2))
         row = {"note": f"{words} {k}", "file": f"{k}.png", "price": f"{k % 7}.5"}
         rows.append(row | {"y": label if k < 8 else ""})

@@ -214,17 +214,13 @@ def test_tooltips_of_focused_and_tapped_points(open_page: Any) -> None:
     tapped.locator("text.tip").wait_for(state="visible")
 
 
-def test_the_first_screen_has_the_answer_the_map_and_the_next_step(open_page: Any) -> None:
+def test_first_screen_and_accessibility_tree(open_page: Any) -> None:
     page = open_page("classes", 1280).page
     for part in ("h1", ".lead", ".next", "table.volumes >> nth=0", "#map .ground"):
         box = page.locator(part).first.bounding_box()
         assert box is not None
         assert box["y"] + box["height"] <= 900, part
     assert page.locator("details[open]").count() == 0
-
-
-def test_accessibility_tree(open_page: Any) -> None:
-    page = open_page("classes").page
     names = [page.get_by_role(role).count() for role in ("banner", "navigation", "main")]
     assert names == [1, 1, 1]
     assert page.get_by_role("heading", level=1).inner_text() == "Answers for 114 rows"
