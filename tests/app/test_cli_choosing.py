@@ -220,8 +220,7 @@ def test_a_fit_to_export_compares_methods_that_can_be_exported(
 ) -> None:
     pytest.importorskip("onnx")
     two_candidates(monkeypatch, BalancedGraphClassifier())
-    three_kinds()
-    told = found(run(f"{KINDS} --onnx m.onnx --json --set n_draws=1 --set max_left_out=0"))
+    told = found(run(f"{AUTO_FIT} --onnx m.onnx --json --set n_draws=1 --set max_left_out=0"))
     assert [r["name"] for r in told["choice"]["methods"]] == ["BalancedGraphClassifier(n_votes=0)"]
     assert told["parameters"]["n_votes"] == 0
 
@@ -245,30 +244,18 @@ def test_the_chosen_method_is_calibrated_by_left_out_labels(
 
 # --- sizes of the classes -------------------------------------------------------------------------
 
-KINDS = "fit three.csv --label kind --method auto"
 
-
-def three_kinds() -> tuple[Any, Any]:
-    """Three clusters of 68, 10 and 2 rows, two labels of each."""
-    truth = np.repeat([0, 1, 2], [68, 10, 2])
-    X = np.random.default_rng(0).normal(size=(80, 3)).round(3) + 2 * np.eye(3)[truth]
-    known = np.isin(np.arange(80), [0, 1, 68, 69, 78, 79])
-    labels = np.where(known, np.array(list("abc"))[truth], "")
-    frame = pl.DataFrame(X, schema=list("pqr")).with_columns(kind=pl.Series(labels))
-    frame.write_csv("three.csv")
-    return X, labels
-
-
-def test_known_sizes_are_passed_to_candidates(monkeypatch: pytest.MonkeyPatch) -> None:
-    X, labels = three_kinds()
+def test_known_sizes_are_passed_to_candidates(
+    blobs: pl.DataFrame, monkeypatch: pytest.MonkeyPatch
+) -> None:
     usual = tuple(two_candidates(monkeypatch, LapSVC(), LapERLSClassifier()))
     monkeypatch.setattr(comparison, "default_candidates", lambda *_, **__: usual)
-    sizes = {"a": 0.85, "b": 0.12, "c": 0.03}
-    given = f"--scale none --set class_prior=a:0.85,b:0.12,c:0.03 {QUICK}"
+    sizes = {"a": 0.45, "b": 0.55}
+    given = f"--scale none --set class_prior=a:0.45,b:0.55 {QUICK}"
     places = "--model m --report r.html --predictions p.csv"
-    told = json.loads(done(run(f"{KINDS} {given} {places} --json")))
+    told = json.loads(done(run(f"{AUTO_FIT} {given} {places} --json")))
     model = FewLabelClassifier(class_prior=sizes, random_state=0, **LITTLE)
-    model.fit(X, labels)
+    model.fit(*arrays(blobs))
     names = [row["name"] for row in told["choice"]["methods"]]
     assert names == [row.name for row in model.evidence_.table]
     assert "LapSVC(class_prior=...)" in names
@@ -278,7 +265,7 @@ def test_known_sizes_are_passed_to_candidates(monkeypatch: pytest.MonkeyPatch) -
     kept, best = load_model("m").pipeline[-1], model.best_estimator_
     assert (type(kept), kept.class_prior) == (type(best), sizes)
     assert kept.class_prior_.tolist() == best.class_prior_.tolist()
-    assert "a:0.85,b:0.12,c:0.03" in told["command"]
+    assert "a:0.45,b:0.55" in told["command"]
 
 
 def test_tune_passes_class_sizes_to_the_estimator() -> None:

@@ -208,18 +208,12 @@ def test_map_columns_and_order_of_known_classes() -> None:
 # --- the verb -------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def shown(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The verb ends when the page is open; the addresses that were shown in a browser."""
-    addresses: list[str] = []
-    monkeypatch.setattr(LabelServer, "wait", lambda self: None)
-    monkeypatch.setattr("typer.launch", addresses.append)
-    return addresses
-
-
 def test_label_prints_the_address_and_the_numbers_of_labels(
-    shown: list[str], monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    shown: list[str] = []
+    monkeypatch.setattr(LabelServer, "wait", lambda self: None)  # ends when the page is open
+    monkeypatch.setattr("typer.launch", shown.append)
     write("t.csv", table())
     address, words, end = done(run("label t.csv --label y --id name")).splitlines()
     assert shown == [address]

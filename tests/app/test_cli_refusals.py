@@ -87,7 +87,6 @@ REFUSED: list[tuple[str, ...]] = [
     (f"{FLOWERS} --method auto --set n_draws=many", "n_draws=many: this must be a whole number.\n"),
     (f"{FLOWERS} --method auto --set gamma_I=1", "Classifier has no parameter 'gamma_I'"),
     (f"{CLASSES}a:0.85", "has no proportion for ['b']. Give every class a prop"),
-    (f"{CLASSES}a:0.9,b", "--set class_prior=a:0.9,b: write each class once"),
     (f"{CLASSES}even", "class_prior='even' must be 'labels', 'uniform', 'unknown'"),
     # columns beside the predictions
     (f"{FIT} --with-columns --predictions p.npz", NO_PLACE),
