@@ -51,10 +51,7 @@ def test_keeps_the_requested_number_of_each_class(
         assert np.array_equal(coded.classes[coded.codes[labeled]], y[labeled])
 
 
-@given(
-    y=st.lists(st.integers(0, 9), min_size=1, max_size=20),
-    data=st.data(),
-)
+@given(y=st.lists(st.integers(0, 9), min_size=1, max_size=20), data=st.data())
 def test_keeps_labels_of_given_points(y: list[int], data: st.DataObject) -> None:
     kept = data.draw(st.lists(st.integers(0, len(y) - 1), unique=True))
     expected = [label if i in kept else -1 for i, label in enumerate(y)]

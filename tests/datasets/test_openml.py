@@ -104,11 +104,7 @@ def test_parser_does_not_need_pandas(openml: Mock, monkeypatch: pytest.MonkeyPat
     [
         ("data", lambda X: X[:, :255], r"OpenML data set 41082 is not USPS: .* \(9298, 255\)"),
         ("target", lambda y: y[:-1], r"\(9297,\); the set has \(9298, 256\) and \(9298,\)"),
-        (
-            "data",
-            lambda X: np.where(X[3, 4] == X, 255, X),
-            "the data go from -1 to 255; the set",
-        ),
+        ("data", lambda X: np.where(X[3, 4] == X, 255, X), "the data go from -1 to 255; the set"),
         ("data", lambda X: np.where(X[3, 4] == X, np.nan, X), "the data go from nan to nan"),
         ("target", lambda y: np.array(["1", "11"] * 4649), "the target holds 0, 10; the set has"),
     ],

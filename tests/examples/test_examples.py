@@ -150,8 +150,7 @@ LONG = {
 
 
 @pytest.mark.parametrize(
-    "name",
-    [pytest.param(name, marks=[pytest.mark.slow] * (name in LONG)) for name in EXAMPLES],
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name in LONG)) for name in EXAMPLES]
 )
 def test_example_runs_and_its_claims_hold(
     name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

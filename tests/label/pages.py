@@ -6,7 +6,7 @@ import http.client
 import json
 import urllib.parse
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -135,14 +135,11 @@ class Browser:
             known["Content-Type"] = "application/json"
         given = {name.replace("_", "-"): value for name, value in headers.items()}
         sent = {name: value for name, value in (known | given).items() if value is not None}
-        connection = http.client.HTTPConnection(self.host, self.port or 80, timeout=30)
-        try:
+        with closing(http.client.HTTPConnection(self.host, self.port, timeout=30)) as connection:
             connection.request(method, (self.path if path is None else path) + address, body, sent)
             answer = connection.getresponse()
             names = {name.lower(): value for name, value in answer.getheaders()}
             return Answer(answer.status, names, answer.read())
-        finally:
-            connection.close()
 
     def get(self, address: str) -> Any:
         found = self.ask("GET", address)

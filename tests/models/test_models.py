@@ -615,10 +615,7 @@ def test_rejects_files_larger_than_the_memory(
 
 def test_two_files_of_one_name_are_refused(tmp_path: Path) -> None:
     buffer = io.BytesIO(sound())
-    with (
-        zipfile.ZipFile(buffer, "a") as archive,
-        pytest.warns(UserWarning, match="Duplicate name"),
-    ):
+    with zipfile.ZipFile(buffer, "a") as archive, pytest.warns(UserWarning, match="Duplicate name"):
         archive.writestr("schema.json", "{}")
     assert "two files of one name" in refusal(tmp_path, buffer.getvalue())
 
