@@ -35,25 +35,8 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 
-from lapwing import (
-    S3VC,
-    AnchorGraphClassifier,
-    BalancedGraphClassifier,
-    FewLabelClassifier,
-    KNNGraph,
-    Landmarks,
-    LapERLSClassifierCV,
-    LapESVC,
-    LapESVR,
-    LapRLSClassifier,
-    LapRLSClassifierCV,
-    LapRLSRegressor,
-    LapRLSRegressorCV,
-    LapSVC,
-    LapSVCCV,
-    LapSVR,
-    Linear,
-)
+import lapwing
+from lapwing import S3VC, AnchorGraphClassifier, KNNGraph, Landmarks, LapSVC, Linear
 from lapwing.kernels import KERNELS
 from lapwing.model_selection import Candidate, LabeledStratifiedKFold
 from lapwing.onnx_export import OnnxExportError, save_onnx, to_onnx
@@ -134,18 +117,18 @@ SHORT: dict[str, Any] = {"gammas": ["scale"], "graphs": [KNNGraph(5)]}
 SCALED = make_pipeline(StandardScaler(), LapSVC())
 MODELS: list[Any] = [
     LapSVC(fit_intercept=False),
-    LapRLSClassifier(),
-    LapRLSRegressor(fit_intercept=False),
-    LapSVR(),
-    LapESVC(),
-    LapESVR(),
-    LapRLSClassifierCV(**SHORT),
-    LapSVCCV(**SHORT),
-    LapERLSClassifierCV(**SHORT),
-    LapRLSRegressorCV(**SHORT),
-    BalancedGraphClassifier(n_votes=0),
+    lapwing.LapRLSClassifier(),
+    lapwing.LapRLSRegressor(fit_intercept=False),
+    lapwing.LapSVR(),
+    lapwing.LapESVC(),
+    lapwing.LapESVR(),
+    lapwing.LapRLSClassifierCV(**SHORT),
+    lapwing.LapSVCCV(**SHORT),
+    lapwing.LapERLSClassifierCV(**SHORT),
+    lapwing.LapRLSRegressorCV(**SHORT),
+    lapwing.BalancedGraphClassifier(n_votes=0),
     # Meta-estimators export the chosen estimator.
-    FewLabelClassifier([Candidate("scaled", SCALED, "classes are connected sheets")]),
+    lapwing.FewLabelClassifier([Candidate("scaled", SCALED, "classes are connected sheets")]),
     GridSearchCV(SCALED, {"lapsvc__gamma_I": [0.1, 1.0]}, cv=LabeledStratifiedKFold(3)),
     # Pairs of classes, and one against the rest.
     *(
@@ -308,7 +291,7 @@ FORMLESS = [
     (LapSVC(product, gamma_I=0), X, "A kernel that is a Python function cannot be exported"),
     (S3VC("precomputed", C=5.0), CENTERED @ CENTERED.T, "kernel='precomputed' cannot be exported"),
     (AnchorGraphClassifier(), X, "AnchorGraphClassifier cannot .* for new points are neither"),
-    (BalancedGraphClassifier(), X, "while the nearest points of .* Fit it with n_votes=0"),
+    (lapwing.BalancedGraphClassifier(), X, "while the nearest points of .* Fit it with n_votes=0"),
     (LogisticRegression(), X, "LogisticRegression cannot .* it is not an estimator of lapwing"),
     (PowerTransformer(), X, "PowerTransformer cannot .*; the steps that can are .*StandardScaler"),
     (TfidfVectorizer(), WORDS, "TfidfVectorizer cannot .*: .*Compute .* export .* last step"),

@@ -29,18 +29,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
 
-from lapwing import (
-    S3VC,
-    AffinityGraph,
-    AnchorGraphClassifier,
-    BalancedGraphClassifier,
-    LapERLSClassifier,
-    LapRLSClassifierCV,
-    LapRLSRegressor,
-    LapRLSRegressorCV,
-    LapSVC,
-    plotting,
-)
+import lapwing
+from lapwing import S3VC, AffinityGraph, LapRLSClassifierCV, LapSVC, plotting
 from lapwing.datasets import mask_labels
 from tests.helpers.colors import contrast
 
@@ -203,7 +193,7 @@ def test_points_have_the_colour_of_their_answer() -> None:
     assert len(display.edges_.get_segments()) == MODEL.affinity_.nnz // 2
 
 
-@pytest.mark.parametrize("estimator", [LapSVC(), LapERLSClassifier(), S3VC(gamma_I=0.1)])
+@pytest.mark.parametrize("estimator", [LapSVC(), lapwing.LapERLSClassifier(), S3VC(gamma_I=0.1)])
 def test_equal_rows_are_one_point_labelled_by_any_of_them(estimator: Any) -> None:
     # The last row is the first one again, and the only one of both that has a label.
     points, y = np.vstack([X, X[:1]]), np.append(Y, TRUTH[0])
@@ -234,7 +224,7 @@ def test_graphs_of_other_inputs() -> None:
     display = draw_graph(of_kernel(), X @ X.T, layout=X, legend=False)
     np.testing.assert_array_equal(display.layout, X)
     assert display.ax_.get_xlabel() == ""
-    numbers = LapRLSRegressor().fit(X, np.where(Y < 0, np.nan, X[:, 0]))
+    numbers = lapwing.LapRLSRegressor().fit(X, np.where(Y < 0, np.nan, X[:, 0]))
     display = draw_graph(numbers, X)
     legend = display.ax_.get_legend()
     assert [text.get_text() for text in legend.get_texts()] == ["unlabelled", "labelled"]
@@ -294,7 +284,7 @@ def test_axes_are_the_parameters_with_several_values() -> None:
     assert draw_path(one.fit(X, Y)).parameters == ("gamma_I", "gamma")
     y = np.where(Y < 0, np.nan, X[:, 0])
     fixed = {"gammas": [0.5], "graphs": [MODEL.affinity_]}
-    alone = LapRLSRegressorCV(gamma_As=[0.01], gamma_Is=[0.1], **fixed).fit(X, y)
+    alone = lapwing.LapRLSRegressorCV(gamma_As=[0.01], gamma_Is=[0.1], **fixed).fit(X, y)
     assert draw_path(alone).errors.shape == (1,)
 
 
@@ -339,7 +329,7 @@ def test_objectives_of_starts() -> None:
 
 
 def test_single_column_has_no_legend() -> None:
-    model = BalancedGraphClassifier().fit(X, Y)
+    model = lapwing.BalancedGraphClassifier().fit(X, Y)
     display = draw_convergence(model)
     (line,) = display.lines_
     np.testing.assert_array_equal(line.get_ydata(), model.history_["objective"][:, 0])
@@ -438,7 +428,7 @@ def test_true_values_within_and_outside_their_intervals() -> None:
 def test_intervals_of_a_model_over_a_column() -> None:
     x = np.linspace(0, 1, 30)
     y = np.where(np.arange(30) % 2, np.sin(x), np.nan)
-    model = LapRLSRegressor().fit(x[:, None], y)
+    model = lapwing.LapRLSRegressor().fit(x[:, None], y)
     axes = Figure().add_subplot()
     display = plotting.PredictionIntervalDisplay.from_estimator(
         model, x[:, None], coverage=0.8, x=x, ax=axes
@@ -506,7 +496,7 @@ def without_left_out_labels() -> Any:
          "No setting has an error, because a class has a single label"),
         (lambda: draw_convergence(MODEL),
          "LapSVC was solved by 'dual', which records no iterations. Fit with solver='pcg'."),
-        (lambda: draw_convergence(AnchorGraphClassifier().fit(X, Y)),
+        (lambda: draw_convergence(lapwing.AnchorGraphClassifier().fit(X, Y)),
          "AnchorGraphClassifier records no iterations. LapSVC, "),
         (lambda: draw_convergence(SOLVED, quantity="loss"),
          "quantity='loss' is not one of objective, gradient, preconditioned, mixed."),
