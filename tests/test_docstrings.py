@@ -46,26 +46,16 @@ from tests.test_package import PUBLIC
 # Checks of numpydoc.validate by their codes. Left out are matters of taste (GL01, SS05, SS06: where
 # a summary starts and in which mood), and the wish for See Also and Examples everywhere.
 CONSISTENT = frozenset(
-    {
-        "GL03",  # double blank lines
-        "GL06",  # unknown section
-        "GL07",  # sections out of order
-        "GL08",  # no docstring
-        "SS01",  # no summary
-        "SS03",  # summary without its period
-        "PR02",  # documents a parameter that does not exist
-        "PR03",  # parameters out of order
-        "PR04",  # parameter without type
-        "PR05",  # type ends in a period
-        "PR10",  # no space before the colon
-    }
+    [
+        *("GL03", "GL06", "GL07", "GL08"),  # blank lines, sections, their order, no docstring
+        *("SS01", "SS03"),  # no summary, or none with a period
+        *("PR02", "PR03"),  # parameters that do not exist, or are out of order
+        *("PR04", "PR05", "PR10"),  # no type, one with a period, or no space before its colon
+    ]
 )
 COMPLETE = CONSISTENT | {
-    "PR01",  # a parameter of the signature is missing
-    "PR07",  # parameter without description
-    "RT01",  # returns something and does not say what
-    "RT03",  # return value without description
-    "YD01",  # the same for generators
+    *("PR01", "PR07"),  # parameters of the signature are missing, or without description
+    *("RT01", "RT03", "YD01"),  # the same for what is returned or yielded
 }
 
 CLASS_LOSSES = loss_names(TargetKind.SIGNS)

@@ -119,13 +119,7 @@ class Ball(BaseEstimator):
 
 def ball_matrix(X: Any, radius: float) -> Any:
     """The same, pair by pair."""
-    W = np.zeros((len(X), len(X)))
-    for i, x in enumerate(X):
-        for j, z in enumerate(X):
-            squared = float(((x - z) ** 2).sum())
-            if i != j and squared < radius**2:
-                W[i, j] = 1 - squared / radius**2
-    return W
+    return np.maximum(0, 1 - _squared(X, X) / radius**2) * (1 - np.eye(len(X)))
 
 
 @pytest.mark.filterwarnings("ignore::lapwing.exceptions.UnlabeledComponentWarning")

@@ -47,17 +47,10 @@ class Tiny:
         if centered:
             shares = np.concatenate([np.zeros(self.l), np.full(self.u, 1 / self.u)])
             features = CenteredFeatures.on(space, shares)
-        return LowDensityObjective(
-            features,
-            self.loss,
-            self.unlabeled_loss,
-            np.arange(self.l),
-            self.y,
-            self.C,
-            self.l + np.arange(self.u),
-            self.C_star,
-            self.bias,
-        )
+        labeled = np.arange(self.l), self.y, self.C
+        unlabeled = self.l + np.arange(self.u), self.C_star
+        losses = self.loss, self.unlabeled_loss
+        return LowDensityObjective(features, *losses, *labeled, *unlabeled, self.bias)
 
 
 def make_tiny(seed: int, *, symmetric: bool = False, **changes: Any) -> Tiny:
@@ -71,18 +64,9 @@ def make_tiny(seed: int, *, symmetric: bool = False, **changes: Any) -> Tiny:
     C = 10 ** rng.uniform(0, 1.5)
     C_star = C * l / u * rng.uniform(0.5, 2)
     b = float(y.mean())
-    return replace(
-        Tiny(
-            X,
-            y,
-            np.full(l, C),
-            np.full(u, C_star),
-            (b, b),
-            Hinge(),
-            SymmetricHinge() if symmetric else GaussianBump(),
-        ),
-        **changes,
-    )
+    loss = SymmetricHinge() if symmetric else GaussianBump()
+    tiny = Tiny(X, y, np.full(l, C), np.full(u, C_star), (b, b), Hinge(), loss)
+    return replace(tiny, **changes)
 
 
 def translated(tiny: Tiny) -> Any:
@@ -151,13 +135,6 @@ def _with_slacks(tiny: Tiny, start: Any, X: Any) -> Any:
     margins = {"type": "ineq", "fun": lambda z: A @ z + tiny.y * b - 1, "jac": lambda z: A}
     z = np.concatenate([start, np.maximum(0, 1 - tiny.y * (L @ start + b))])
     bounds = [(None, None)] * d + [(0, None)] * tiny.l
-    found = minimize(
-        value,
-        z,
-        jac=True,
-        method="SLSQP",
-        bounds=bounds,
-        constraints=[margins],
-        options={"ftol": 1e-12, "maxiter": 200},
-    )
+    limits: dict[str, Any] = {"bounds": bounds, "constraints": [margins], "method": "SLSQP"}
+    found = minimize(value, z, jac=True, options={"ftol": 1e-12, "maxiter": 200}, **limits)
     return found.x[:d]

@@ -168,11 +168,9 @@ def make_case(
         B = K * (K > 0.4)
         K = B @ B.T  # positive semi-definite, which a thresholded K need not be
     kind = GRAPHS[graph]
-    L = (
-        np.zeros((n, n))
-        if kind is None
-        else laplacian(affinity(X), normalized=kind[0], power=kind[1])
-    )
+    L = np.zeros((n, n))
+    if kind is not None:
+        L = laplacian(affinity(X), normalized=kind[0], power=kind[1])
     index = rng.permutation(n)[:n_labels]
     y = X[index][:, np.arange(c) % d] + noise * rng.standard_normal((n_labels, c)) + 0.2
     if loss.targets is TargetKind.SIGNS:

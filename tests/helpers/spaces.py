@@ -84,16 +84,15 @@ def _among_others(columns: Any) -> Any:
     return wide
 
 
-def _linear(d: int, container: Callable[[Any], Any]) -> Known:
+def _linear(
+    d: int,
+    container: Callable[[Any], Any] = np.asarray,
+    *,
+    held: Callable[[Any], Any] | None = None,
+) -> Known:
     X, X_new = points(d)
-    given = container(X)
-    return Known(LinearSpace(given), X, np.eye(d), X @ X.T, X, given, container(X_new), X_new)
-
-
-def _linear_rows(d: int) -> Known:
-    """Points on disk: every product reads them."""
-    X, X_new = points(d)
-    return Known(LinearSpace(ArrayRows(X)), X, np.eye(d), X @ X.T, X, X, X_new, X_new)
+    space = LinearSpace((held or container)(X))
+    return Known(space, X, np.eye(d), X @ X.T, X, container(X), container(X_new), X_new)
 
 
 def _used() -> Known:
@@ -196,13 +195,13 @@ MAKERS: dict[str, Callable[[], Known]] = {
     "full precomputed": lambda: _precomputed(np.asarray),
     "full precomputed sparse": lambda: _precomputed(sp.csr_array),
     "full precomputed of some rows": _precomputed_of_some,
-    "linear": lambda: _linear(4, np.asarray),
+    "linear": lambda: _linear(4),
     "linear sparse": lambda: _linear(4, sp.csr_array),
-    "linear of rows on disk": lambda: _linear_rows(4),
-    "linear of rows on disk, wide": lambda: _linear_rows(40),
+    "linear of rows on disk": lambda: _linear(4, held=ArrayRows),
+    "linear of rows on disk, wide": lambda: _linear(40, held=ArrayRows),
     "linear of used features": _used,
-    "linear, d = n": lambda: _linear(N, np.asarray),
-    "linear wide": lambda: _linear(40, np.asarray),
+    "linear, d = n": lambda: _linear(N),
+    "linear wide": lambda: _linear(40),
     "linear wide sparse": lambda: _linear(40, sp.csr_array),
     "full map": lambda: _full_map(np.asarray),
     "full map of sparse points": lambda: _full_map(sp.csr_array),
