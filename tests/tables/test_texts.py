@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 import scipy.sparse as sp
 from sklearn.feature_extraction.text import TfidfVectorizer
@@ -18,31 +19,29 @@ from tests.helpers.texts import sentences
 
 
 def write(path: Path, **columns: Any) -> Path:
-    lines = [",".join(columns)]
-    rows = zip(*columns.values(), strict=True)
-    lines += [",".join(f'"{cell}"' for cell in row) for row in rows]
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    pl.DataFrame(columns).write_csv(path)
     return path
+
+
+# Two labels among forty rows.
+LABELS = ["u", "v", *[""] * 38]
 
 
 def mixed(path: Path, n: int = 40) -> Path:
     rng = np.random.default_rng(1)
-    return write(
-        path,
-        price=rng.normal(100, 30, n).round(2),
-        kind=rng.choice(["a", "b", "c"], n),
-        note=sentences(n),
-        more=sentences(n, 2, 9),
-        y=[("u", "v")[k] if k < 2 else "" for k in range(n)],
-    )
+    kinds, y = rng.choice(["a", "b", "c"], n), ["u", "v", *[""] * (n - 2)]
+    texts = {"note": sentences(n), "more": sentences(n, 2, 9)}
+    return write(path, price=rng.normal(100, 30, n).round(2), kind=kinds, **texts, y=y)
 
 
-def test_missing_texts_are_empty(tmp_path: Path) -> None:
+def test_missing_texts_are_empty_and_do_not_count_for_the_norm(tmp_path: Path) -> None:
     notes = ["" if k % 4 == 0 else s for k, s in enumerate(sentences(40))]
-    table = read(write(tmp_path / "t.csv", a=range(3, 83, 2), note=notes, y=["u", "v"] + [""] * 38))
-    assert table.features.kinds == ("numeric", "text")
+    table = read(write(tmp_path / "t.csv", id=range(40), note=notes, y=LABELS), id="id")
+    assert table.features.kinds == ("text",)
     assert table.X["note"].to_list() == notes
     assert "free text, by its words; 10 missing" in [note.words for note in table.features.notes]
+    norms = np.linalg.norm(preprocess(table.features, "auto", "auto").points.toarray(), axis=1)
+    np.testing.assert_allclose(norms, [float(bool(note)) for note in notes])
 
 
 # --- the points -----------------------------------------------------------------------------------
@@ -63,12 +62,9 @@ def test_blocks_are_those_of_scikit_learn_with_one_largest_singular_value(
         how = TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True, min_df=2, max_features=50_000)
         return how.fit_transform(X[name]).toarray()
 
-    blocks = [
-        StandardScaler().fit_transform(X[["price"]].to_numpy()),
-        OneHotEncoder(sparse_output=False).fit_transform(X[["kind"]]),
-        counts("note"),
-        counts("more"),
-    ]
+    price = StandardScaler().fit_transform(X[["price"]].to_numpy())
+    kind = OneHotEncoder(sparse_output=False).fit_transform(X[["kind"]])
+    blocks = [price, kind, counts("note"), counts("more")]
     blocks = [b / np.linalg.norm(b - b.mean(axis=0), 2) for b in blocks]
     whole = np.hstack([*blocks[:3], 0.25 * blocks[3]])
     whole /= np.linalg.norm(whole, axis=1).mean()
@@ -81,20 +77,10 @@ def test_blocks_are_those_of_scikit_learn_with_one_largest_singular_value(
     assert "words and pairs of words of 'note'" in found.words
 
 
-def test_rows_without_words_do_not_count_for_the_norm(tmp_path: Path) -> None:
-    notes = ["" if k % 4 == 0 else s for k, s in enumerate(sentences(40))]
-    rows = {"id": range(40), "note": notes, "y": ["u", "v"] + [""] * 38}
-    table = read(write(tmp_path / "t.csv", **rows), id="id")
-    norms = np.linalg.norm(preprocess(table.features, "auto", "auto").points.toarray(), axis=1)
-    np.testing.assert_allclose(norms, [float(bool(note)) for note in notes])
-
-
 def test_letters_of_texts_without_spaces(tmp_path: Path) -> None:
-    texts = [
-        ("我们今天在家里看书" if k % 2 else "他昨天坐火车去北京") + "好" * (k % 3)
-        for k in range(40)
-    ]
-    path = write(tmp_path / "t.csv", note=texts, y=["u", "v"] + [""] * 38)
+    two = "他昨天坐火车去北京", "我们今天在家里看书"
+    texts = [two[k % 2] + "好" * (k % 3) for k in range(40)]
+    path = write(tmp_path / "t.csv", note=texts, y=LABELS)
     table = read(path, text=("note",))
     assert table.features.notes[0].words == "free text, by its letters"
     found = preprocess(table.features, "auto", "auto")
@@ -106,7 +92,7 @@ def test_letters_of_texts_without_spaces(tmp_path: Path) -> None:
 @pytest.mark.parametrize("words", ["{k}x", "? - {k}"])
 def test_a_text_without_shared_words_is_refused(tmp_path: Path, words: str) -> None:
     texts = [words.format(k=k) for k in range(40)]
-    path = write(tmp_path / "t.csv", note=sentences(40), odd=texts, y=["u", "v"] + [""] * 38)
+    path = write(tmp_path / "t.csv", note=sentences(40), odd=texts, y=LABELS)
     with pytest.raises(ValueError, match=r"no word of the column 'odd' is in two rows.*--drop odd"):
         preprocess(read(path, text=("odd",)).features, "auto", "auto")
 
@@ -116,18 +102,15 @@ def test_a_text_without_shared_words_is_refused(tmp_path: Path, words: str) -> N
 
 def test_new_rows_are_read_as_text(tmp_path: Path) -> None:
     table = read(mixed(tmp_path / "t.csv"))
-    fewer = write(tmp_path / "n.csv", price=[1, 2], kind="ab", note=["12", ""], more=["cat", "x"])
-    new = read_points(fewer, fitted(table))
+    texts = {"kind": ["a", "b"], "note": ["12", ""], "more": ["cat", "x"]}
+    new = read_points(write(tmp_path / "n.csv", price=[1, 2], **texts), fitted(table))
     assert new.features.kinds == table.features.kinds
     assert new.X["note"].to_list() == ["12", ""]
     assert fitted(table).readings == table.features.readings
     alone = Fitted.from_info(table.describe() | {"readings": ()})
     assert [one.feature for one in alone.readings] == list(table.features.kinds)
-
-
-def test_several_columns_are_declared_as_text(tmp_path: Path) -> None:
-    table = read(mixed(tmp_path / "t.csv"), text=("kind,note",))
-    assert table.features.kinds == ("numeric", "text", "text", "text")
+    declared = read(tmp_path / "t.csv", text=("kind,note",))
+    assert declared.features.kinds == ("numeric", "text", "text", "text")
 
 
 @pytest.mark.parametrize("labels", [sentences(5, 5) * 3, sentences(4, 5)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -31,34 +32,27 @@ def test_reads_numbers_with_a_unit(tmp_path: Path, unit: str, mark: str) -> None
     assert read_points(tmp_path / "t.csv", fitted(table)).X.tolist() == table.X.tolist()
 
 
-def test_whole_numbers_with_a_unit_do_not_name_the_rows(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "cells", "units"),
+    [("r", "mm|cm", "cm, mm"), ("r", "mg/l|µg/ml", "mg/l, µg/ml"), ("r", "€|$", "$, €"),
+     ("r (mm)", "cm|cm", "cm, mm")],
+)  # fmt: skip
+def test_rejects_several_units_in_a_column(
+    tmp_path: Path, name: str, cells: str, units: str
+) -> None:
+    rows = [f"{i % 4};{x} {cells.split('|')[i % 2]}" for i, x in enumerate(VALUES)]
+    refused = f"'{name}' cannot be used: numbers in several units ({units}). Convert them"
+    with pytest.raises(ValueError, match=re.escape(refused)):
+        table_of(tmp_path, f"x;{name}", rows)
+    assert table_of(tmp_path, f"x;{name}", rows, drop=(name,)).feature_names == ("x",)
+
+
+def test_reads_units_of_whole_numbers_and_of_some_cells(tmp_path: Path) -> None:
+    # They do not name the rows.
     table = table_of(tmp_path, "id;no", (f"{7 * i} mm;{i} s" for i in range(30)))
     assert table.X.tolist() == [[7 * i, i] for i in range(30)]
-
-
-@pytest.mark.parametrize(
-    ("names", "cells", "units"),
-    [
-        ("r", ["{} mm", "{} cm"], "cm, mm"),
-        ("r", ["{} mg/l", "{} µg/ml"], "mg/l, µg/ml"),
-        ("r", ["{} €", "{} $"], r"\$, €"),
-        ("r (mm)", ["{} cm", "{} cm"], "cm, mm"),
-    ],
-)
-def test_rejects_several_units_in_a_column(
-    tmp_path: Path, names: str, cells: list[str], units: str
-) -> None:
-    rows = [f"{i % 4};{cells[i % 2].format(x)}" for i, x in enumerate(VALUES)]
-    refused = rf"'{names}' cannot be used: numbers in several units \({units}\)\. Convert them"
-    with pytest.raises(ValueError, match=refused.replace("(mm)", r"\(mm\)")):
-        table_of(tmp_path, f"x;{names}", rows)
-    assert table_of(tmp_path, f"x;{names}", rows, drop=(names,)).feature_names == ("x",)
-
-
-def test_reads_units_in_some_cells_and_in_the_name(tmp_path: Path) -> None:
     cells = [f"{x} mm" if i % 2 else f"{x}" for i, x in enumerate(VALUES)]
-    table = table_of(tmp_path, "r (mm)", cells)
-    np.testing.assert_array_equal(table.X[:, 0], VALUES)
+    np.testing.assert_array_equal(table_of(tmp_path, "r (mm)", cells).X[:, 0], VALUES)
 
 
 @pytest.mark.parametrize("suffix", ["csv", "xlsx"])
