@@ -245,9 +245,7 @@ GUARDED = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import polar
         (optional, "plotting.py", "def draw():\n    import matplotlib.pyplot as plt", 1),
     ],
 )
-def test_each_rule_detects_violations(
-    package: Path, rule: Any, path: str, text: str, seen: int
-) -> None:
+def test_rules_detect_violations(package: Path, rule: Any, path: str, text: str, seen: int) -> None:
     (package / "lapwing" / path).write_text(f"{text}\n")
     assert len(broken(rule, load(package))) == seen
 

@@ -16,7 +16,7 @@ import pydoc
 import re
 import sys
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import cache
 from importlib.util import find_spec
 from types import ModuleType
@@ -260,9 +260,7 @@ def test_documented_attributes_equal_those_of_fits(name: str) -> None:
     [("kernel", KERNELS), ("graph", GRAPHS), ("solver", SOLVERS), ("loss", CLASS_LOSSES)],
     ids=["kernel", "graph", "solver", "loss"],
 )
-def test_parameters_list_all_names_of_their_registry(
-    parameter: str, registry: Iterable[str]
-) -> None:
+def test_parameters_list_all_names_of_their_registry(parameter: str, registry: Any) -> None:
     """What can be written for a parameter stands in its description, parts that are new too."""
     (entry,) = (p for p in ClassDoc(lapwing.LapSVC)["Parameters"] if p.name == parameter)
     text = "\n".join([entry.type, *entry.desc])
@@ -352,9 +350,7 @@ class Other:
         ((Other, Home), "{a to b}", f"{A}\n    {B}"),
     ],
 )
-def test_entries_come_from_the_first_or_the_named_class(
-    homes: Any, line: str, expected: str
-) -> None:
+def test_entries_come_from_the_first_or_named_class(homes: Any, line: str, expected: str) -> None:
     made = type("Made", (), {"__doc__": f"Made.\n\n    {line}\n"})
     assert document(*homes)(made).__doc__ == f"Made.\n\n    {expected}\n"
 

@@ -9,6 +9,7 @@ import sys
 from dataclasses import fields
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
@@ -129,9 +130,7 @@ def test_output_of_commands_agrees_with_the_transcript() -> None:
     assert len(seen) >= 6
 
 
-def test_tables_of_getting_started_can_be_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_getting_started_writes_its_tables(tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:
     """The command that `docs/getting_started.md` shows, and the tables that its commands read."""
     script = "docs/make_transcript.py"
     assert f"$ python {script} --tables" in read("docs/getting_started.md")
@@ -160,9 +159,7 @@ def cells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_commands_of_the_guide_run_in_order(
-    cells: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_commands_of_the_guide_run_in_order(cells: Path, capsys: Any) -> None:
     """In their order, with the files that are filled in between them."""
     typed = re.findall(r"^ {4,}(lapwing .*)$|`(lapwing fit cells.*?)`", CLI, re.MULTILINE)
     commands = [block or inline for block, inline in typed]

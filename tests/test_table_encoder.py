@@ -166,9 +166,7 @@ _TWO = pd.DataFrame({"a": np.arange(20.0), "c": ["r", "b"] * 10})
         ({}, sp.csr_array(np.eye(3)), "a sparse matrix, of numbers alone"),
     ],
 )  # fmt: skip
-def test_errors_of_a_fit_are_in_words_of_python(
-    frame: Any, parameters: dict[str, Any], X: Any, message: str
-) -> None:
+def test_errors_are_in_words_of_python(frame: Any, parameters: Any, X: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message) as caught:
         TableEncoder(**parameters).fit(frame if X is None else X)
     assert "--" not in str(caught.value)
@@ -272,9 +270,7 @@ def test_a_saved_encoder_is_set_again(tmp_path: Path) -> None:
             loaded.predict(frame)
 
 
-def test_a_file_that_names_an_encoder_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_names_an_encoder_is_refused(tmp_path: Path, monkeypatch: Any) -> None:
     encoder = TableEncoder(encoder=f"{__name__}:embed")
     model = make_pipeline(encoder, LapSVC()).fit(pd.DataFrame(columns()), labels())
     with monkeypatch.context() as patch:

@@ -31,9 +31,7 @@ def _no_calls() -> None:
     CALLS.clear()
 
 
-def test_results_are_cached_by_key_and_release(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_results_are_cached_by_key_and_release(tmp_path: Path, monkeypatch: Any) -> None:
     for memory in (str(tmp_path), joblib.Memory(str(tmp_path), verbose=0)):
         np.testing.assert_array_equal(squares(5, memory), [0, 1, 4, 9, 16])
     assert CALLS == [5]
@@ -56,9 +54,7 @@ def test_accepts_any_object_with_a_cache() -> None:
 
 
 @pytest.mark.parametrize("damage", [lambda b: b[:20], lambda b: b"", lambda b: b"?" * len(b)])
-def test_a_damaged_result_is_computed_again_with_a_log_line(
-    damage: Callable[[bytes], bytes], tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_damaged_result_is_computed_again(damage: Any, tmp_path: Path, caplog: Any) -> None:
     keep = partial(squares, 1000, str(tmp_path))
     keep()
     (file,) = tmp_path.rglob("output.pkl")

@@ -7,6 +7,7 @@ import os
 import shutil
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -40,9 +41,7 @@ def test_files_are_replaced_together(paths: list[Path], tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), OSError(errno.EIO, "damaged")], ids=repr)
-def test_an_error_leaves_all_files_unchanged(
-    error: BaseException, paths: list[Path], tmp_path: Path
-) -> None:
+def test_an_error_leaves_all_files_unchanged(error: Any, paths: Any, tmp_path: Path) -> None:
     def stop_half_way() -> None:
         with atomic_writes(paths) as temporaries:
             temporaries[0].write_text("half")
@@ -103,9 +102,7 @@ def test_rejects_places_that_hold_no_file(place: str, message: str, tmp_path: Pa
 
 
 @pytest.mark.parametrize("locked", [".", "a.txt"])
-def test_rejects_places_without_permission(
-    locked: str, paths: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rejects_locked_places(locked: str, paths: Any, tmp_path: Path, monkeypatch: Any) -> None:
     assert check_writable(paths[0]) == paths[0]
     monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != tmp_path / locked)
     with pytest.raises(ValueError, match="no permission; choose another place"):

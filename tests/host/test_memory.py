@@ -7,6 +7,7 @@ import platform
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -99,18 +100,14 @@ def test_the_smallest_free_memory_counts(
     assert available_memory() == expected
 
 
-def test_an_unknown_free_memory_refuses_nothing(
-    system: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unknown_free_memory_refuses_nothing(system: Path, monkeypatch: Any) -> None:
     monkeypatch.delattr(os, "sysconf", raising=False)
     assert available_memory() is None
     require_memory(1e30, "Anything", "")
 
 
 @pytest.mark.parametrize(("kind", "place"), [("RLIMIT_AS", 0), ("RLIMIT_DATA", 5)])
-def test_a_limit_of_the_process_counts(
-    system: Path, monkeypatch: pytest.MonkeyPatch, kind: str, place: int
-) -> None:
+def test_limits_of_the_process_count(system: Path, monkeypatch: Any, kind: str, place: int) -> None:
     resource = pytest.importorskip("resource")
     write(system, "proc/meminfo", f"MemAvailable: {8 * GB // 1024} kB\n")
     taken = ["0"] * 7

@@ -66,9 +66,7 @@ def work() -> None:
         line.show("S3VC()")
 
 
-def test_short_work_and_that_of_other_threads_shows_nothing(
-    screen: Screen, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_short_work_and_that_of_other_threads_shows_nothing(screen: Any, monkeypatch: Any) -> None:
     thread = threading.Thread(target=work)
     thread.start()
     thread.join()

@@ -208,9 +208,7 @@ def test_a_single_block_may_share_its_own_work() -> None:
 
 
 @pytest.mark.parametrize(("cache", "n_blocks"), [(2**26, 1), (6, 4)])
-def test_rows_are_shared_in_blocks(
-    monkeypatch: pytest.MonkeyPatch, cache: int, n_blocks: int
-) -> None:
+def test_rows_are_shared_in_blocks(monkeypatch: Any, cache: int, n_blocks: int) -> None:
     monkeypatch.setattr(_threads, "available_threads", lambda: 2)
     monkeypatch.setattr(_threads, "_CACHE", cache)
     rows = np.zeros(10)

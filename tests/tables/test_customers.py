@@ -215,9 +215,7 @@ def test_parquet_columns_that_are_dates_times_durations_or_nested(tmp_path: Path
     np.testing.assert_array_equal(again.X, table.X)
 
 
-def test_archives_that_unpack_to_more_than_the_memory(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_archives_that_unpack_to_more_than_the_memory(tmp_path: Path, monkeypatch: Any) -> None:
     np.savez_compressed(tmp_path / "t.npz", X=np.zeros((500, 500)), y=np.zeros(500))
     with ZipFile(tmp_path / "t.xlsx", "w", ZIP_DEFLATED) as archive:
         archive.writestr("xl/worksheets/sheet1.xml", bytes(2_000_000))
@@ -229,9 +227,7 @@ def test_archives_that_unpack_to_more_than_the_memory(
 
 
 @pytest.mark.parametrize("name", ["book.xlsx", "book.ods"])
-def test_a_spreadsheet_on_standard_input(
-    tmp_path: Path, plain: Table, name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_spreadsheet_on_stdin(tmp_path: Path, plain: Table, name: str, monkeypatch: Any) -> None:
     content = io.BytesIO(written(tmp_path, name).read_bytes())
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(content))
     assert read_table("-", READ).feature_names == plain.feature_names

@@ -96,9 +96,7 @@ INVALID: dict[str, tuple[Callable[[list[str]], Any], str]] = {
 
 
 @pytest.mark.parametrize("case", INVALID)
-def test_invalid_vectors_are_reported_with_their_row(
-    case: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_invalid_vectors_are_reported(case: str, monkeypatch: Any, tmp_path: Path) -> None:
     function, message = INVALID[case]
     monkeypatch.setattr(embedding, "_CALL", 2)
     texts = [""] if case == "no text" else TEXTS
@@ -163,9 +161,7 @@ DAMAGES: dict[str, Callable[[bytes, dict[str, Any]], Any]] = {
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_a_damaged_file_is_made_again(
-    damage: str, store: VectorStore, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_damaged_file_is_made_again(damage: str, store: VectorStore, caplog: Any) -> None:
     vectors(letters, TEXTS, store)
     whole = store.path.read_bytes()
     with np.load(store.path) as held:

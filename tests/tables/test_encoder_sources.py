@@ -86,9 +86,7 @@ def test_the_digest_follows_the_code(here: Path) -> None:
         (3, "3 is neither a function nor a name"),
     ],
 )
-def test_encoders_that_cannot_be_found_are_reported(
-    given: object, message: str, here: Path
-) -> None:
+def test_encoders_that_cannot_be_found_are_reported(given: Any, message: str, here: Path) -> None:
     (here / "broken.py").write_text("1 / 0", encoding="utf-8")
     (here / "needy.py").write_text("import not_there_at_all", encoding="utf-8")
     (here / "folder").mkdir()
@@ -151,9 +149,7 @@ def test_folders_are_loaded_by_sentence_transformers(here: Path) -> None:
         find_encoder("my:model")
 
 
-def test_the_package_is_called_with_short_texts(
-    here: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_package_is_called_with_short_texts(here: Path, monkeypatch: Any) -> None:
     seen: list[str] = []
 
     class Universal:

@@ -233,9 +233,7 @@ CSV = "name,width,height,kind\na,1,2.5,cat\nb, 2 ,-3e1,\nc,4,0.5,dog\n"
 @pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 @pytest.mark.parametrize("mark", ["", "\ufeff"])
-def test_separators_line_ends_and_byte_order_mark(
-    tmp_path: Path, separator: str, end: str, mark: str
-) -> None:
+def test_separators_ends_and_marks(tmp_path: Path, separator: str, end: str, mark: str) -> None:
     path = write(tmp_path / "t.csv", mark + CSV.replace(",", separator).replace("\n", end))
     table = read_strictly(path, "kind", id="name")
     np.testing.assert_array_equal(table.X, [[1, 2.5], [2, -30], [4, 0.5]])
@@ -311,9 +309,7 @@ def test_many_rows_in_little_more_than_their_own_memory(tmp_path: Path) -> None:
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @pytest.mark.filterwarnings("ignore::lapwing.exceptions.LapwingWarning")
 @pytest.mark.parametrize("suffix", ["csv", "parquet", "npz", "xlsx"])
-def test_a_damaged_file_is_a_value_error_or_a_table(
-    tmp_path: Path, suffix: str, cut: int, flip: int
-) -> None:
+def test_damaged_files_raise_value_errors(tmp_path: Path, suffix: str, cut: int, flip: int) -> None:
     frame = pl.DataFrame({"x": [1.5, 2.5, 0.5] * 9, "y": ["a", "", "b"] * 9})
     held = {"X": frame["x"].to_numpy()[:, None], "y": np.array(frame["y"].to_list())}
     contents: dict[str, Any] = {"csv": frame.write_csv(), "parquet": frame, "npz": held}

@@ -256,9 +256,7 @@ def test_dates_become_days_weekdays_and_hours() -> None:
         ((".", ""), ["", "3"], [np.nan, 3], None),
     ],
 )
-def test_cells_of_another_type_are_missing(
-    reading: tuple[str, str], texts: list[str], values: list[float], bad: Any
-) -> None:
+def test_cells_of_another_type_are_missing(reading: Any, texts: Any, values: Any, bad: Any) -> None:
     (column,), found = NumberReading("x", *reading).read(cells_of_texts(texts))
     np.testing.assert_array_equal(column, values)
     assert (found and (found.count, found.row, found.value)) == bad

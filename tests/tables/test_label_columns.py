@@ -137,9 +137,7 @@ def test_files_without_the_label_column(tmp_path: Path) -> None:
         (["NA", "DE", ""], ["NA", "DE", "NA"], {"unlabeled": ("",)}, ["NA", "DE", "NA"]),
     ],
 )
-def test_codes_truth_as_labels(
-    tmp_path: Path, labels: list[str], truth: list[str], options: Any, coded: list[Any]
-) -> None:
+def test_codes_truth(tmp_path: Path, labels: Any, truth: Any, options: Any, coded: Any) -> None:
     found = read(tmp_path, labels, truth=truth, **options).truth
     assert found is not None
     np.testing.assert_array_equal(found, np.array(coded, dtype=found.dtype))

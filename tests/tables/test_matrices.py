@@ -113,9 +113,7 @@ def test_targets_of_svmlight_files_as_truth_and_ids(tmp_path: Path) -> None:
     [{"label": "x1", "labels_file": None}, {"id": "x1"}, {"truth": "x1"}, {"layout": ("x1", "x2")}],
 )
 @pytest.mark.parametrize("name", ["t.mtx", "t.npy"])
-def test_rejects_other_roles_of_features_of_a_matrix(
-    tmp_path: Path, name: str, roles: dict[str, Any]
-) -> None:
+def test_rejects_other_roles_of_features_of_a_matrix(tmp_path: Path, name: str, roles: Any) -> None:
     X = np.ones((4, 3))
     path = write(tmp_path / name, sp.coo_matrix(X) if name == "t.mtx" else X)
     labels = labels_of(tmp_path, "a", "b", n=4)

@@ -48,9 +48,7 @@ def test_missing_texts_are_empty_and_do_not_count_for_the_norm(tmp_path: Path) -
 
 
 @pytest.mark.parametrize(("n", "accuracy"), [(40, 1e-12), (150, 0.01)])
-def test_blocks_are_those_of_scikit_learn_with_one_largest_singular_value(
-    tmp_path: Path, n: int, accuracy: float
-) -> None:
+def test_blocks_are_scikit_learns_with_equal_norms(tmp_path: Path, n: int, accuracy: float) -> None:
     """Lanczos' method gives two digits for large blocks."""
     table = read(mixed(tmp_path / "t.csv", n))
     assert table.features.kinds == ("numeric", "categorical", "text", "text")

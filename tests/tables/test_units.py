@@ -37,9 +37,7 @@ def test_reads_numbers_with_a_unit(tmp_path: Path, unit: str, mark: str) -> None
     [("r", "mm|cm", "cm, mm"), ("r", "mg/l|µg/ml", "mg/l, µg/ml"), ("r", "€|$", "$, €"),
      ("r (mm)", "cm|cm", "cm, mm")],
 )  # fmt: skip
-def test_rejects_several_units_in_a_column(
-    tmp_path: Path, name: str, cells: str, units: str
-) -> None:
+def test_rejects_several_units(tmp_path: Path, name: str, cells: str, units: str) -> None:
     rows = [f"{i % 4};{x} {cells.split('|')[i % 2]}" for i, x in enumerate(VALUES)]
     refused = f"'{name}' cannot be used: numbers in several units ({units}). Convert them"
     with pytest.raises(ValueError, match=re.escape(refused)):
