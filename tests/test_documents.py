@@ -248,12 +248,10 @@ def test_errors_of_the_readme_are_the_measured_ones() -> None:
     shown = re.search(
         r"newsgroup posts of two topics .*\| ([\d.]+) % \(`S3VC`\) \| ([\d.]+) % \|", README
     )
-    assert shown is not None
     assert shown.groups() == (wrong["2", "S3VC('linear')"], wrong["2", "SVC(kernel='linear')"])
     right = re.search(
         r"(\d+) % right; `LapSVC\(\)` has (\d+) %, with a cosine graph (\d+) %", WHICH
     )
-    assert right is not None
     names = ("S3VC('linear')", "LapSVC()", "LapSVC(graph=KNNGraph(metric='cosine'))")
     assert right.groups() == tuple(f"{100 - float(wrong['20', name]):.0f}" for name in names)
 

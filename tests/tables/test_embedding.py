@@ -187,7 +187,6 @@ def test_vectors_that_are_not_kept_are_reported(tmp_path: Path, store: VectorSto
 def test_the_file_is_beside_the_table_and_named_after_the_encoder() -> None:
     encoder = Encoder("some/dir/my model:f", "1", letters)
     store = store_beside(Path("data/t.csv"), encoder)
-    assert store is not None
     assert store.path == Path("data/t.csv.my-model-f.vectors.npz")
     assert store_beside(Path("-"), encoder) is None
     assert store_beside(Path("t.csv"), Encoder("f", "", letters)) is None

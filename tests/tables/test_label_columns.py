@@ -139,7 +139,6 @@ def test_files_without_the_label_column(tmp_path: Path) -> None:
 )
 def test_codes_truth(tmp_path: Path, labels: Any, truth: Any, options: Any, coded: Any) -> None:
     found = read(tmp_path, labels, truth=truth, **options).truth
-    assert found is not None
     np.testing.assert_array_equal(found, np.array(coded, dtype=found.dtype))
 
 
@@ -147,7 +146,6 @@ def test_unknown_truth_beside_an_array_of_labels(tmp_path: Path) -> None:
     labels = write(tmp_path / "y.npy", np.array([0, 1, -1, -1]))
     options: dict[str, Any] = {"label": None, "labels_file": labels, "drop": ("y",)}
     found = read(tmp_path, ["", ""] * 2, truth=["0", "1", "-1", "1"], **options)
-    assert found.truth is not None
     assert (found.truth.tolist(), found.unlabeled) == ([0, 1, -1, 1], -1)
 
 

@@ -102,7 +102,6 @@ def test_targets_of_svmlight_files_as_truth_and_ids(tmp_path: Path) -> None:
     roles: dict[str, Any] = {"labels_file": labels_of(tmp_path, "1", "0", n=12), "unlabeled": ()}
     rows = [f"{i} 1:1 3:{i}" for i in range(12)]
     table = svmlight(tmp_path / "t.svm", rows, **roles, truth="target")
-    assert table.truth is not None
     assert table.truth.tolist() == list(range(12))
     table = svmlight(tmp_path / "t.svm", rows, **roles, id="target")
     assert table.ids.tolist() == [str(i) for i in range(12)]
