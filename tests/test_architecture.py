@@ -212,14 +212,13 @@ def test_only_the_command_line_prints_and_exits() -> None:
         assert layer(module.name) >= layer("lapwing._app") or not called, module.name
 
 
-@pytest.fixture
-def package(tmp_path: Path) -> Path:
-    """A small package of the same shape, to see each rule fail."""
-    for folder in ("", "losses", "spaces", "solvers", "estimators"):
-        (tmp_path / "lapwing" / folder).mkdir(parents=True, exist_ok=True)
-        (tmp_path / "lapwing" / folder / "__init__.py").write_text("")
-    (tmp_path / "lapwing" / "kernels.py").write_text("import numpy\n")
-    return tmp_path
+def made(folder: Path, path: str, text: str) -> dict[str, Module]:
+    """The modules of a small package with this file beside `kernels`."""
+    files = {"__init__.py": "", "kernels.py": "import numpy", "spaces/__init__.py": ""}
+    for name, content in (files | {path: text}).items():
+        (folder / "lapwing" / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / "lapwing" / name).write_text(content)
+    return load(folder)
 
 
 GUARDED = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import polars\n"
@@ -245,12 +244,12 @@ GUARDED = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import polar
         (optional, "plotting.py", "def draw():\n    import matplotlib.pyplot as plt", 1),
     ],
 )
-def test_rules_detect_violations(package: Path, rule: Any, path: str, text: str, seen: int) -> None:
-    (package / "lapwing" / path).write_text(f"{text}\n")
-    assert len(broken(rule, load(package))) == seen
+def test_rules_detect_violations(
+    tmp_path: Path, rule: Any, path: str, text: str, seen: int
+) -> None:
+    assert len(broken(rule, made(tmp_path, path, text))) == seen
 
 
-def test_a_module_without_a_layer_is_reported(package: Path) -> None:
-    (package / "lapwing" / "misc.py").write_text("import lapwing.kernels\n")
+def test_a_module_without_a_layer_is_reported(tmp_path: Path) -> None:
     with pytest.raises(AssertionError, match=r"lapwing\.misc has no place"):
-        broken(upward, load(package))
+        broken(upward, made(tmp_path, "misc.py", "import lapwing.kernels"))

@@ -16,19 +16,10 @@ import pytest
 
 import lapwing
 from lapwing import plotting
-from lapwing._app import cli
+from lapwing._app import cli, requests
 from lapwing._app.demo import run_demo
 from lapwing._app.methods import METHODS
 from lapwing._app.options import flag_of
-from lapwing._app.requests import (
-    CompareRequest,
-    FitRequest,
-    InfoRequest,
-    LabelRequest,
-    PredictRequest,
-    SuggestRequest,
-    TuneRequest,
-)
 from lapwing._tables.labels import NO_LABEL
 from lapwing._tables.reading import FORMATS
 
@@ -182,17 +173,15 @@ def test_commands_of_the_guide_run_in_order(cells: Path, capsys: Any) -> None:
 
 
 def test_guide_names_all_options_methods_and_formats() -> None:
-    requests = (
-        CompareRequest, FitRequest, InfoRequest, LabelRequest, PredictRequest, SuggestRequest,
-        TuneRequest,
-    )  # fmt: skip
-    flags = {flag_of(one) for request in requests for one in fields(request)} - {"--data"}
+    verbs = ("Compare", "Fit", "Info", "Label", "Predict", "Suggest", "Tune")
+    kinds = [getattr(requests, f"{verb}Request") for verb in verbs]
+    flags = {flag_of(one) for kind in kinds for one in fields(kind)} - {"--data"}
     # And `--output`, another name of `--out`.
     elsewhere = {"--help", "--install-completion", "--show-completion", "--output"}
     assert flags_in(CLI) - elsewhere - flags == set()
     # What only the help says.
     assert flags - flags_in(read(*(ROOT / GUIDE).glob("*.md"))) == {"--n-neighbors"}
-    assert f"| `{FitRequest.default_method}` (default) |" in CLI
+    assert f"| `{requests.FitRequest.default_method}` (default) |" in CLI
     assert [name for name in METHODS if f"`{name}`" not in CLI] == []
     assert [suffix for suffix in FORMATS if f"`{suffix}`" not in CLI] == []
     words = section("Which rows have no label", CLI).partition("- `--unlabeled")[0]

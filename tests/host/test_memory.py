@@ -11,14 +11,7 @@ from typing import Any
 
 import pytest
 
-from lapwing._host import memory as _memory
-from lapwing._host.memory import (
-    available_memory,
-    fits_in_memory,
-    format_bytes,
-    give_back_memory,
-    require_memory,
-)
+from lapwing._host import memory
 
 LIMIT = "LAPWING_MEMORY_LIMIT"
 GB = 2**30
@@ -28,7 +21,7 @@ GB = 2**30
 def system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty folder that takes the place of the machine's root: no meminfo, no control group."""
     monkeypatch.delenv(LIMIT, raising=False)
-    monkeypatch.setattr(_memory, "Path", lambda path: tmp_path / path.lstrip("/"))
+    monkeypatch.setattr(memory, "Path", lambda path: tmp_path / path.lstrip("/"))
     return tmp_path
 
 
@@ -41,14 +34,14 @@ def write(root: Path, name: str, text: str) -> None:
 def test_formats_bytes() -> None:
     texts = {0: "0 bytes", 1023: "1023 bytes", 1024: "1.0 kB", 1.5 * 2**20: "1.5 MB"}
     texts |= {8.0 * 24044**2: "4.3 GB", 2.0**40: "1.0 TB", 3000 * 2.0**40: "3000.0 TB"}
-    assert {n_bytes: format_bytes(n_bytes) for n_bytes in texts} == texts
+    assert {n_bytes: memory.format_bytes(n_bytes) for n_bytes in texts} == texts
 
 
 def test_reads_the_limit_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     sizes = {"0": 0, "123": 123, "2k": 2048, "1.5M": 3 * 2**19, "800m": 800 * 2**20, " .5t ": 2**39}
     for text, n_bytes in (sizes | dict.fromkeys(["8g", "8 GB", "8GiB"], 8 * GB)).items():
         monkeypatch.setenv(LIMIT, text)
-        assert available_memory() == n_bytes, text
+        assert memory.available_memory() == n_bytes, text
 
 
 @pytest.mark.parametrize("text", ["lots", "-1g", "8x", "1e9", "8 8g", "g"])
@@ -56,7 +49,7 @@ def test_rejects_limits_that_are_no_size(monkeypatch: pytest.MonkeyPatch, text: 
     monkeypatch.setenv(LIMIT, text)
     message = rf"LAPWING_MEMORY_LIMIT={re.escape(repr(text))} is not a size\. Write .*: 800m, 8g"
     with pytest.raises(ValueError, match=message):
-        available_memory()
+        memory.available_memory()
 
 
 MACHINE = {"proc/meminfo": "MemTotal: 99 kB\nMemAvailable:   1000 kB\nSwapFree: 7 kB\n"}
@@ -97,13 +90,13 @@ def test_the_smallest_free_memory_counts(
     monkeypatch.setattr(os, "sysconf", sizes.__getitem__, raising=False)
     for name, text in files.items():
         write(system, name, text)
-    assert available_memory() == expected
+    assert memory.available_memory() == expected
 
 
 def test_an_unknown_free_memory_refuses_nothing(system: Path, monkeypatch: Any) -> None:
     monkeypatch.delattr(os, "sysconf", raising=False)
-    assert available_memory() is None
-    require_memory(1e30, "Anything", "")
+    assert memory.available_memory() is None
+    memory.require_memory(1e30, "Anything", "")
 
 
 @pytest.mark.parametrize(("kind", "place"), [("RLIMIT_AS", 0), ("RLIMIT_DATA", 5)])
@@ -116,38 +109,38 @@ def test_limits_of_the_process_count(system: Path, monkeypatch: Any, kind: str, 
     limits = {getattr(resource, kind): (3 * GB, 3 * GB)}
     unlimited = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
     monkeypatch.setattr(resource, "getrlimit", lambda asked: limits.get(asked, unlimited))
-    assert available_memory() == 2 * GB
+    assert memory.available_memory() == 2 * GB
     limits[getattr(resource, kind)] = (GB // 2, GB // 2)
-    assert available_memory() == 0  # over the limit
+    assert memory.available_memory() == 0  # over the limit
     limits.clear()
-    assert available_memory() == 8 * GB
+    assert memory.available_memory() == 8 * GB
 
 
 def test_the_free_memory_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(LIMIT, raising=False)
-    free = available_memory()
+    free = memory.available_memory()
     assert free is None or 2**20 < free < 2**50
 
 
 def test_requires_the_memory_of_an_allocation(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(LIMIT, "1k")
-    require_memory(1024, "A list", "Use less.")
+    memory.require_memory(1024, "A list", "Use less.")
     message = (
         r"^A list needs 2\.0 kB, but 1\.0 kB are available\. Use less\. \(Set "
         r"LAPWING_MEMORY_LIMIT, e\.g\. to 16g, if this forecast is wrong\.\)$"
     )
     with pytest.raises(MemoryError, match=message):
-        require_memory(2048, "A list", "Use less.")
-    assert fits_in_memory(1024)
-    assert not fits_in_memory(1025)
+        memory.require_memory(2048, "A list", "Use less.")
+    assert memory.fits_in_memory(1024)
+    assert not memory.fits_in_memory(1025)
 
 
 def test_small_allocations_do_not_ask_the_system(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(LIMIT, raising=False)
-    monkeypatch.setattr(_memory, "available_memory", lambda: 0)
-    require_memory(2**20, "A list", "Use less.")
+    monkeypatch.setattr(memory, "available_memory", lambda: 0)
+    memory.require_memory(2**20, "A list", "Use less.")
     with pytest.raises(MemoryError, match="A list needs"):
-        require_memory(2**20 + 1, "A list", "Use less.")
+        memory.require_memory(2**20 + 1, "A list", "Use less.")
 
 
 @pytest.mark.skipif(
@@ -163,7 +156,7 @@ def test_freed_memory_is_given_back() -> None:
     above = pieces[-1]  # so that the heap cannot just end earlier
     held = resident()
     del pieces
-    give_back_memory()
+    memory.give_back_memory()
     assert held - resident() > 60e6
     assert len(above) == 256 * 240
 
@@ -171,4 +164,4 @@ def test_freed_memory_is_given_back() -> None:
 def test_without_glibc_nothing_is_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", "win32")
     monkeypatch.setattr("ctypes.CDLL", None)
-    give_back_memory()
+    memory.give_back_memory()

@@ -11,27 +11,18 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from lapwing._host import threads as _threads
-from lapwing._host.threads import (
-    available_threads,
-    in_pool,
-    matvec,
-    rmatvec,
-    share,
-    share_rows,
-    single_blas_thread,
-)
+from lapwing._host import threads
 from lapwing._host.warn import collect_warnings, warn
 from lapwing.exceptions import LapwingWarning
 
 
 def test_threads_respect_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_threads.joblib, "effective_n_jobs", lambda n: 8)
+    monkeypatch.setattr(threads.joblib, "effective_n_jobs", lambda n: 8)
     for value, expected in [("3", 3), ("1", 1), ("64", 8), ("", 8), ("4,2", 4), ("0", 1), ("x", 8)]:
         monkeypatch.setenv("OMP_NUM_THREADS", value)
-        assert available_threads() == expected
+        assert threads.available_threads() == expected
     monkeypatch.delenv("OMP_NUM_THREADS")
-    assert available_threads() == 8
+    assert threads.available_threads() == 8
 
 
 def blas_threads() -> list[int]:
@@ -40,7 +31,7 @@ def blas_threads() -> list[int]:
     Libraries built on OpenMP (faiss includes one) count per thread of Python, so that these threads
     cannot read each other's numbers.
     """
-    held = {library["filepath"] for library in _threads._controller().info()}
+    held = {library["filepath"] for library in threads._controller().info()}
     pools = [pool for pool in threadpool_info() if pool["filepath"] in held]
     return [
         pool["num_threads"]
@@ -52,9 +43,9 @@ def blas_threads() -> list[int]:
 def test_blas_is_held_at_one_thread_and_let_go() -> None:
     before = blas_threads()
     assert before
-    with single_blas_thread():
+    with threads.single_blas_thread():
         assert set(blas_threads()) == {1}
-        with single_blas_thread():
+        with threads.single_blas_thread():
             assert set(blas_threads()) == {1}
         assert set(blas_threads()) == {1}
     assert blas_threads() == before
@@ -79,14 +70,14 @@ def in_thread(work: Callable[[], Any]) -> None:
 @pytest.mark.usefixtures("two_blas_threads")
 def test_blas_is_held_by_all_threads_of_a_pool_and_let_go_by_the_last(first_out: int) -> None:
     """Also after a fit in the main thread, which threadpoolctl would let control BLAS for good."""
-    with single_blas_thread():
+    with threads.single_blas_thread():
         pass
     leave = [threading.Event(), threading.Event()]
     seen: list[list[int]] = []
     entered = threading.Barrier(3, timeout=10)
 
     def work(number: int) -> None:
-        with single_blas_thread():
+        with threads.single_blas_thread():
             entered.wait()
             leave[number].wait(10)
             seen.append(blas_threads())
@@ -109,13 +100,13 @@ def test_blas_is_held_by_all_threads_of_a_pool_and_let_go_by_the_last(first_out:
 @pytest.mark.usefixtures("two_blas_threads")
 def test_a_limit_of_the_user_is_kept() -> None:
     with threadpool_limits(2, user_api="blas"):
-        with single_blas_thread():
+        with threads.single_blas_thread():
             assert set(blas_threads()) == {1}
         assert set(blas_threads()) == {2}
         entered, leave = threading.Event(), threading.Event()
 
         def work() -> None:
-            with single_blas_thread():
+            with threads.single_blas_thread():
                 entered.set()
                 leave.wait(10)
 
@@ -138,11 +129,11 @@ def test_shared_products_are_the_products_whatever_the_threads(
     x, u = rng.standard_normal(shape[1]).astype(dtype), rng.standard_normal(shape[0]).astype(dtype)
     tolerance = 1e-5 if dtype == np.float32 else 1e-13
     expected = A.astype(float) @ x, A.astype(float).T @ u
-    monkeypatch.setattr(_threads, "_LARGE", 0)
+    monkeypatch.setattr(threads, "_LARGE", 0)
     answers = []
-    for threads in (1, 2, 5):
-        monkeypatch.setattr(_threads, "available_threads", lambda threads=threads: threads)
-        answers.append((matvec(A, x), rmatvec(A, u)))
+    for n in (1, 2, 5):
+        monkeypatch.setattr(threads, "available_threads", lambda n=n: n)
+        answers.append((threads.matvec(A, x), threads.rmatvec(A, u)))
     for values, slopes in answers:
         assert values.dtype == slopes.dtype == dtype
         np.testing.assert_allclose(values, expected[0], atol=tolerance)
@@ -153,29 +144,29 @@ def test_shared_products_are_the_products_whatever_the_threads(
 
 @pytest.mark.parametrize("n_threads", [1, 3])
 def test_shared_work_comes_back_in_order(n_threads: int) -> None:
-    assert share(n_threads, lambda a, b: (a, b), range(9), "abcdefghi") == [
+    assert threads.share(n_threads, lambda a, b: (a, b), range(9), "abcdefghi") == [
         *zip(range(9), "abcdefghi", strict=True)
     ]
-    assert share(n_threads, str, []) == []
+    assert threads.share(n_threads, str, []) == []
     with pytest.raises(ZeroDivisionError):
-        share(n_threads, lambda x: 1 / x, [1, 0])
+        threads.share(n_threads, lambda x: 1 / x, [1, 0])
 
 
 def test_work_is_shared_by_as_many_threads_as_asked_for() -> None:
     together = threading.Barrier(3, timeout=10)  # none gets on before all three are there
-    assert len(share(3, lambda _: together.wait(), range(3))) == 3
-    assert share(2, lambda _: in_pool(), range(2)) == [True, True]
-    assert not in_pool()
+    assert len(threads.share(3, lambda _: together.wait(), range(3))) == 3
+    assert threads.share(2, lambda _: threads.in_pool(), range(2)) == [True, True]
+    assert not threads.in_pool()
 
 
 def _shared(queue: Any) -> None:
-    queue.put(share(2, abs, [-1, -2]))
+    queue.put(threads.share(2, abs, [-1, -2]))
 
 
 @pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="needs fork")
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")  # of forks beside threads
 def test_threads_are_found_again_after_a_fork() -> None:
-    share(2, abs, [-1, -2])
+    threads.share(2, abs, [-1, -2])
     context = multiprocessing.get_context("fork")
     queue = context.Queue()
     child = context.Process(target=_shared, args=(queue,), daemon=True)
@@ -189,12 +180,15 @@ def test_threads_are_found_again_after_a_fork() -> None:
 
 def test_nested_sharing_does_not_deadlock() -> None:
     def inner(number: int) -> int:
-        return sum(share(2, lambda part: number * part, range(4)))
+        return sum(threads.share(2, lambda part: number * part, range(4)))
 
-    outer = threading.Thread(target=lambda: done.extend(share(2, inner, range(6))), daemon=True)
+    def outer() -> None:
+        done.extend(threads.share(2, inner, range(6)))
+
     done: list[int] = []
-    outer.start()
-    outer.join(timeout=20)
+    thread = threading.Thread(target=outer, daemon=True)
+    thread.start()
+    thread.join(timeout=20)
     assert done == [0, 6, 12, 18, 24, 30]
 
 
@@ -202,21 +196,21 @@ def test_a_single_block_may_share_its_own_work() -> None:
     together = threading.Barrier(2, timeout=10)
 
     def outer(number: int) -> list[int]:
-        return [number, *share(2, lambda _: together.wait() * 0, range(2))]
+        return [number, *threads.share(2, lambda _: together.wait() * 0, range(2))]
 
-    assert share(2, outer, [7]) == [[7, 0, 0]]
+    assert threads.share(2, outer, [7]) == [[7, 0, 0]]
 
 
 @pytest.mark.parametrize(("cache", "n_blocks"), [(2**26, 1), (6, 4)])
 def test_rows_are_shared_in_blocks(monkeypatch: Any, cache: int, n_blocks: int) -> None:
-    monkeypatch.setattr(_threads, "available_threads", lambda: 2)
-    monkeypatch.setattr(_threads, "_CACHE", cache)
+    monkeypatch.setattr(threads, "available_threads", lambda: 2)
+    monkeypatch.setattr(threads, "_CACHE", cache)
     rows = np.zeros(10)
 
     def work(block: slice) -> None:
         rows[block] += 1
 
-    assert len(share_rows(10, 2, work)) == n_blocks
+    assert len(threads.share_rows(10, 2, work)) == n_blocks
     assert (rows == 1).all()
 
 
@@ -226,7 +220,7 @@ def test_threads_inherit_the_context() -> None:
         return threading.current_thread().name, float(np.float64(1) / zero)
 
     with np.errstate(divide="ignore"), collect_warnings() as said:
-        found = share(2, divided, [0.0, -0.0, 0.0])
+        found = threads.share(2, divided, [0.0, -0.0, 0.0])
     names, quotients = zip(*found, strict=True)
     assert all(name.startswith("lapwing") for name in names)
     assert quotients == (np.inf, -np.inf, np.inf)
