@@ -110,21 +110,6 @@ def test_answers_that_do_not_fit_the_table_are_refused(
     refused(run(f"fit t.csv next.csv {options}"), *parts)
 
 
-def test_rows_of_several_files_with_a_column_called_row() -> None:
-    rows = table(row=[str(i % 7) for i in range(40)])
-    write("one.csv", rows[:25])
-    write("two.csv", rows[25:])
-    suggest(BY_ROW, data="one.csv two.csv")
-    answers = fill("next.csv")
-    assert list(answers[0]) == ["lapwing row", "a", "b", "row", "y", "chosen"]
-    for row in answers:
-        mine = rows[int(row["lapwing row"]) - 1]
-        assert (row["row"], float(row["a"])) == (mine["row"], float(mine["a"]))
-    fit = f"fit one.csv two.csv next.csv {BY_ROW} -q --predictions p.csv"
-    assert warned(run(fit), "10 of the 14 labels are of rows that were suggested") == ""
-    assert sum(row["was_labeled"] == "true" for row in read("p.csv")) == 14
-
-
 def test_guards_against_formulas_are_removed_on_reading() -> None:
     rows = table(share=[f"-{i / 8:.1f} %".replace(".", ",") for i in range(40)])
     for i, row in enumerate(rows):

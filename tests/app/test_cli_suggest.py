@@ -138,14 +138,23 @@ def test_suggestions_can_start_without_labels() -> None:
     assert (told["labeled"], told["predicted"]) == (2, {"u": 20, "v": 20})
 
 
-def test_files_record_which_rows_were_suggested() -> None:
+def test_files_record_numbers_of_rows_and_which_were_suggested() -> None:
     """A warning says that labels of suggested rows overestimate the error."""
-    write("t.csv", table(chosen=["x"] * 40))  # a column that is another one
-    assert done(run(f"{SUGGEST} --drop chosen -k 7 --out n.csv -q")) == ""
+    # Columns of these names are other ones.
+    rows = table(chosen=["x"] * 40, row=[str(i % 7) for i in range(40)])
+    write("one.csv", rows[:25])
+    write("two.csv", rows[25:])
+    options = "--label y --drop name,chosen -q"
+    assert done(run(f"suggest one.csv two.csv {options} -k 7 --out n.csv")) == ""
     answers = fill("n.csv")
-    assert [row["lapwing chosen"] for row in answers] == ["suggested"] * 7
-    fit = "fit t.csv n.csv --label y --id name --drop chosen -q"
+    assert list(answers[0]) == ["lapwing row", "a", "b", "row", "y", "lapwing chosen"]
+    for row in answers:
+        mine = rows[int(row["lapwing row"]) - 1]
+        assert (row["row"], float(row["a"])) == (mine["row"], float(mine["a"]))
+        assert row["lapwing chosen"] == "suggested"
+    fit = f"fit one.csv two.csv n.csv {options} --predictions p.csv"
     assert "7 of the 11 labels are of rows that were suggested" in run(fit).err
+    assert sum(row["was_labeled"] == "true" for row in read("p.csv")) == 11
     # Rows chosen by other means, such as drawn at random.
     write("n.csv", [row | {"lapwing chosen": "by chance"} for row in answers])
     assert run(fit) == (0, "", "")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from lapwing._app import choosing, forecast, reading
-from lapwing._app.forecast import FitSize, Forecast
+from lapwing._app.forecast import FitSize, ForecastOf
 from lapwing._app.methods import AUTO, COMMAND_METHODS
 from lapwing._app.requests import FitRequest
 from lapwing.estimators.choice import choose_solver, matrix_points, seconds_of_columns
@@ -149,7 +149,6 @@ def test_the_forecast_of_low_density_separation(monkeypatch: pytest.MonkeyPatch)
 # --- points that stay on disk ---------------------------------------------------------------------
 
 FORECASTS = (forecast.anchors, forecast.eigenfunctions, forecast.embedded_squared)
-ForecastOf = Callable[[FitSize], Forecast]
 
 
 @pytest.mark.parametrize("forecast_of", FORECASTS)
