@@ -11,10 +11,12 @@ from typing import Any
 from unittest import mock
 
 import pytest
+import scipy.sparse as sp
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lapwing._label.journal import Journal, JournalError
+from tests.label.pages import X, material
 
 SUBJECT = {"rows": 10, "points": "abc"}
 
@@ -193,3 +195,10 @@ def test_journal_without_labels_is_replaced(tmp_path: Path, after: str) -> None:
     assert written(path, 1) == records_of(path)
     assert b'"ids"' not in path.read_bytes()
     assert len(path.read_bytes().splitlines()) == 2, "the rest was removed"
+
+
+def test_journals_identify_rows_by_their_number_and_points() -> None:
+    rows = [material(data).subject() for data in (X, X, X + 1.0, X[:59], sp.csr_array(X))]
+    assert rows[0] == rows[1]
+    assert len({str(one) for one in rows}) == 4
+    assert [one["rows"] for one in rows] == [60, 60, 60, 59, 60]

@@ -20,17 +20,7 @@ from lapwing._label.learner import Learner
 from lapwing._label.model import SlowAnswers
 from lapwing._label.session import Event
 from lapwing._label.words import RequestError
-from tests.label.pages import (
-    CLASSES,
-    TRUTH,
-    X,
-    first,
-    labels_only,
-    learn,
-    material,
-    one_of_each,
-    session,
-)
+from tests.label.pages import CLASSES, TRUTH, X, first, labels_only, learn, one_of_each, session
 
 
 def test_new_session_suggests_all_clusters_and_its_maps_separate_them() -> None:
@@ -378,13 +368,6 @@ def test_incomplete_line_of_the_journal_is_reported(tmp_path: Path) -> None:
         (warning,) = found.state()["warnings"]
         assert warning.startswith("The last change in the journal was not finished")
         assert found.version == 1
-
-
-def test_journals_identify_rows_by_their_number_and_points() -> None:
-    rows = [material(data).subject() for data in (X, X, X + 1.0, X[:59], sp.csr_array(X))]
-    assert rows[0] == rows[1]
-    assert len({str(one) for one in rows}) == 4
-    assert [one["rows"] for one in rows] == [60, 60, 60, 59, 60]
 
 
 def test_labels_are_kept_if_the_model_fails() -> None:
