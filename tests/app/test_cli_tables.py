@@ -83,6 +83,13 @@ def test_info_ends_with_a_command_that_fits(given: str) -> None:
     assert len(labels("predictions.csv")) == N
 
 
+def test_info_of_a_table_without_labels_ends_with_a_command_that_labels() -> None:
+    Path("t.csv").write_text("k,x,z\n" + "".join(f"r{i},{i * i},{i / 7}\n" for i in range(20)))
+    *_, title, command = done(run("info t.csv --drop z")).splitlines()
+    assert title == "To label this table:"
+    assert command == "  lapwing label t.csv --id k --drop z"
+
+
 def test_free_text_is_learnt_from() -> None:
     fit = f"fit {written('plain.csv')} --label {LABEL}"
     said = run(f"info plain.csv --label {LABEL}").out

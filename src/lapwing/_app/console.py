@@ -374,7 +374,8 @@ def describe_info(info: dict[str, Any]) -> Parts:
         name = info["suggested_label"]
         yield f"No --label is given; {name!r} looks most like a column of labels."
     first = ", once the errors are corrected" if info["errors"] else ""
-    yield f"To fit this table{first}:"
+    _, verb, *_ = info["command"].split()
+    yield f"To {verb} this table{first}:"
     yield f"  {info['command']}"
 
 

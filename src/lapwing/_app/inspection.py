@@ -75,7 +75,8 @@ def inspect(request: InfoRequest) -> dict[str, Any]:
         same as lines), errors (of a fit), missing and infinite (counts), imputed (what a
         fit does with missing numbers), labels (rows by label, '' for none), markers (rows by label,
         of labels that a fit refuses because they probably mark unlabelled rows), scaling, graph,
-        forecast by method that can fit the labels, suggested_label, command (that fits the table).
+        forecast by method that can fit the labels, suggested_label, command (that fits the
+        table, or labels it if it has no labels).
 
     Raises
     ------
@@ -105,6 +106,11 @@ def inspect(request: InfoRequest) -> dict[str, Any]:
     if written is not None:
         n_columns = 1 if numbers or len(counts) <= 2 else len(counts)
         size = replace(size, n_columns=n_columns, n_labels=sum(counts.values()))
+    row_id = _suggest_id(features.notes, raw.cells) if request.id is None else request.id
+    if written is None and likely is None and str(request.data[0]) != "-":
+        command = request.label_command(row_id)
+    else:
+        command = request.fit_command(likely, row_id, tuple(markers), quantities=quantities)
     imputed = "refuses"
     if options.missing:
         imputed = f"fills with the {'median' if request.impute == 'auto' else request.impute}"
@@ -135,12 +141,7 @@ def inspect(request: InfoRequest) -> dict[str, Any]:
         else _graph(sample, None if written is None else labels != "", request.n_neighbors),
         "forecast": _forecasts(size, _targets(written, markers, features.decimal)),
         "suggested_label": likely,
-        "command": request.fit_command(
-            likely,
-            _suggest_id(features.notes, raw.cells),
-            tuple(markers),
-            quantities=quantities,
-        ),
+        "command": command,
     }
 
 

@@ -166,8 +166,13 @@ class FitRequest(LearningRequest, AnswersRequest):
 
 def as_fit_request(request: LabeledRequest, **changes: Any) -> FitRequest:
     """Return a fit with the options of a request of any verb, except for `changes`."""
-    names = {one.name for one in fields(request)} & {one.name for one in fields(FitRequest)}
-    return FitRequest(**{name: getattr(request, name) for name in names} | changes)
+    return FitRequest(**_shared(request, FitRequest) | changes)
+
+
+def _shared(request: LabeledRequest, kind: type[LabeledRequest]) -> dict[str, Any]:
+    """Return the options of a request that another verb has too."""
+    names = {one.name for one in fields(request)} & {one.name for one in fields(kind)}
+    return {name: getattr(request, name) for name in names}
 
 
 def fit_command(request: LabeledRequest, **changes: Any) -> str:
@@ -268,8 +273,10 @@ class InfoRequest(LabeledRequest):
 
         Parameters
         ----------
-        label, row_id : str or None
-            Likely columns, used if the request names none.
+        label : str or None
+            Likely column, used if the request names none.
+        row_id : str or None
+            Column with the identifiers.
         markers : tuple of str, default=()
             Further markers of unlabelled rows.
         quantities : bool, default=False
@@ -279,10 +286,14 @@ class InfoRequest(LabeledRequest):
             self,
             method=_OF_NUMBERS if quantities else "",
             label=label if self.label is None and self.labels_file is None else self.label,
-            id=row_id if self.id is None else self.id,
+            id=row_id,
             unlabeled=(*self.unlabeled, *markers),
             predictions=PREDICTIONS,
         )
+
+    def label_command(self, row_id: str | None) -> str:
+        """Return the command that opens the page to label the table, which has no labels."""
+        return LabelRequest(**_shared(self, LabelRequest) | {"id": row_id}).full_command
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -365,11 +376,12 @@ class LabelRequest(LearningRequest):
     """
 
     verb = "label"
+    default_method = default_with_settings = "laperls"
     incomplete: ClassVar[bool] = True
     absent: ClassVar[bool] = True
     shows_images = True
 
-    method: str = option("laperls", panel=LEARN, complete=complete_method, leads=True)
+    method: str = option(default_method, panel=LEARN, complete=complete_method, leads=True)
     layout: tuple[str, ...] = option((), panel=TABLE, flags="--map")
     classes: tuple[str, ...] = option((), panel=TABLE)
     target: float | None = option(None, panel=LEARN, limits=(0.1, 50))
