@@ -48,7 +48,6 @@ EXAMPLES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         {"kernel": "linear", "multi_class": "ovr"},
     ),
 }
-CLASSIFIERS = [name for name in EXAMPLES if name.endswith(("Classifier", "SVC", "S3VC"))]
 
 
 def pair(name: str) -> tuple[Any, Any]:
@@ -83,12 +82,14 @@ def test_labels_in_every_form(client: Any) -> None:
     known = np.flatnonzero(case.y >= 0)
     rows, names = known[::-1], np.array(["low", "mid", "top"], dtype=object)
     texts = np.where(case.y >= 0, names[case.y], None)
+    signs = np.where(case.y >= 0, np.sign(case.y - 0.5), np.nan)  # -1 is a class
     forms = [
         (case.labels, case.y),
         (case.y, case.y),
         ((rows, case.y[rows]), case.y),
         (array.from_array(texts, chunks=(50,)), texts),
         (texts.tolist(), texts),
+        (array.from_array(signs, chunks=(50,)), signs),
         ((rows, texts[rows]), texts),
     ]
     if find_spec("pandas") is not None:
@@ -117,15 +118,6 @@ def test_each_kind_of_marker_is_sampled(monkeypatch: pytest.MonkeyPatch) -> None
     np.testing.assert_array_equal(numbers.markers, [-1, np.nan, np.nan])
     whole = _data.joined([np.array([1, 2]), np.empty(0), np.array(["a"], dtype=object)])
     assert whole.tolist() == [1, 2, "a"]
-
-
-def test_minus_one_and_one_are_both_classes_where_they_are_all_numbers(client: Any) -> None:
-    case = Case(n=120, n_classes=2)
-    y = np.where(case.y < 0, np.nan, 2.0 * case.y - 1)
-    model = DaskEigenfunctionClassifier().fit(case.chunks, array.from_array(y, chunks=(50,)))
-    expected = lapwing.EigenfunctionClassifier().fit(case.X, y)
-    assert model.classes_.tolist() == expected.classes_.tolist() == [-1, 1]
-    np.testing.assert_array_equal(model.transduction_.compute(), expected.transduction_)
 
 
 def test_clones_share_the_client_and_pickles_drop_it(client: Any) -> None:
@@ -276,9 +268,7 @@ def test_rejects_points_of_predictions(client: Any) -> None:
         (DaskAnchorGraphClassifier(client="tcp://host:1"), r"client='tcp://host:1' is not a Dask"),
     ],
 )
-def test_rejects_parameters_that_clusters_do_not_support(
-    model: Any, message: str, client: Any
-) -> None:
+def test_rejects_parameters_not_supported(model: Any, message: str, client: Any) -> None:
     y = array.from_array(targets(type(model).__name__, CASE), chunks=(60,))
     with pytest.raises((TypeError, ValueError), match=message):
         model.fit(CASE.chunks, y)

@@ -153,18 +153,6 @@ def test_the_error_of_a_dead_worker_names_its_task(client: Any) -> None:
 
 
 @pytest.mark.slow
-def test_a_worker_that_joins_late_takes_part(monkeypatch: pytest.MonkeyPatch) -> None:
-    case = Case(n=200)
-    model = DaskAnchorGraphClassifier(AnchorGraph(anchors=case.X[::10]))
-    with cluster_of(1) as client:
-        X = case.chunks
-        expected = model.fit(X, case.labels).alpha_
-        interrupted(monkeypatch, {2}, lambda: client.cluster.scale(2))
-        np.testing.assert_allclose(model.fit(X, case.labels).alpha_, expected, atol=1e-10)
-        client.wait_for_workers(2, timeout=SOON)
-
-
-@pytest.mark.slow
 def test_results_beyond_the_memory_are_spilled(monkeypatch: pytest.MonkeyPatch) -> None:
     n, d = 60_000, 8
     low = {"target": 0.01, "spill": False, "pause": False, "terminate": False}

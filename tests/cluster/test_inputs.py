@@ -95,9 +95,7 @@ def test_single_precision_and_smoothed_losses_as_in_memory(client: Any) -> None:
 
 @pytest.mark.parametrize("loss", list(UNLABELED_LOSSES))
 @pytest.mark.parametrize("weighted", [False, True])
-def test_the_objective_over_blocks_is_that_in_memory(
-    client: Any, loss: str, weighted: bool
-) -> None:
+def test_the_objective_in_blocks_is_that_in_memory(client: Any, loss: str, weighted: bool) -> None:
     known, mass = np.flatnonzero(CASE.y >= 0), WEIGHTS if weighted else np.ones(120)
     rest = np.setdiff1d(np.arange(120), known)
     targets = np.where(CASE.y[known, None] == [0, 1], 1.0, -1.0)

@@ -102,9 +102,7 @@ def test_the_bandwidth_of_the_kernel() -> None:
 @each_weights
 @pytest.mark.parametrize("anchors", ["kmeans", "random", "given"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_new_points_are_weighed_as_the_points_of_the_fit(
-    weights: str, anchors: str, dtype: type
-) -> None:
+def test_new_points_are_weighed_as_in_the_fit(weights: str, anchors: str, dtype: type) -> None:
     X = gaussian_points(80).astype(dtype)
     how = gaussian_points(15, seed=1) if anchors == "given" else anchors
     fitted, Z = AnchorGraph(15, anchors=how, weights=weights).weigh(X)

@@ -37,12 +37,7 @@ def test_laplacian_is_scipys_and_its_power_the_matrix_power(
     expected = scipy_laplacian(W, normed=normalized)
     assert_allclose(dense, expected, rtol=1e-9, atol=1e-14 * np.abs(expected).max())
     assert_array_equal(dense, dense.T)
-    eigenvalues = np.linalg.eigvalsh(dense)
-    assert eigenvalues[0] >= -1e-13 * max(eigenvalues[-1], 1e-300)
-    if normalized:
-        assert eigenvalues[-1] <= 2 + 1e-12
-    isolated = W.sum(axis=1) == 0
-    assert_array_equal(dense[isolated], 0)
+    assert_array_equal(dense[W.sum(axis=1) == 0], 0)
 
     L = Laplacian.from_affinity(W, normalized=normalized, power=power)
     if power * np.log10(max(np.abs(dense).max(), 1)) < 300:

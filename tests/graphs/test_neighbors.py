@@ -83,9 +83,7 @@ def test_neighbors_of_tied_and_of_far_points(form: str, search: str) -> None:
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_far_clusters_do_not_spoil_the_search(
-    backend: str, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_far_clusters_spoil_no_search(backend: str, caplog: pytest.LogCaptureFixture) -> None:
     X = gaussian_points(600, 20)
     X[300:] += 3e6  # within a cluster distances are of the order of float32's rounding
     with caplog.at_level(logging.DEBUG, "lapwing"):

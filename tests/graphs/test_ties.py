@@ -63,9 +63,7 @@ def test_the_order_of_rows_does_not_matter_where_distances_tie(
 
 @pytest.mark.parametrize("arguments", SEARCHES)
 @pytest.mark.parametrize("name", ["one-hot", "binary", "grid"])
-def test_all_points_at_the_kth_distance_are_neighbours(
-    name: str, arguments: dict[str, Any]
-) -> None:
+def test_all_points_at_the_kth_distance_are_found(name: str, arguments: dict[str, Any]) -> None:
     X = TIED[name]
     metric = arguments.get("metric", "euclidean")
     lengths = cdist(X, X, "cityblock" if metric == "manhattan" else metric)
@@ -76,7 +74,6 @@ def test_all_points_at_the_kth_distance_are_neighbours(
     assert within.sum(axis=1).max() > 3
     assert_array_equal(recipe.affinity(X).toarray() > 0, within | within.T)
     found = recipe.neighbors(X)
-    assert found.distances.shape == found.indices.shape == (len(X), 3)
     assert len(found.tied) == (within.sum(axis=1) - 3).sum()
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -15,24 +13,20 @@ from lapwing.spaces.mapped import deformed, full_map, landmark_map
 from tests.helpers.problems import rbf
 from tests.helpers.spaces import GAMMA, MAKERS, N, points, random
 
-
-def _deficient(which: str) -> tuple[Any, int]:
-    X = random(10, 3, seed=2)
-    if which == "duplicates":
-        X = np.repeat(X[:5], 2, axis=0)
-        return rbf(X, X, GAMMA), 5
-    if which == "linear of rank 3":
-        return X @ X.T, 3
-    K = rbf(X, X, GAMMA)
-    H = np.eye(10) - 0.1
-    return H @ K @ H, 9  # centred on all points: never of full rank (errata C8)
+POINTS = random(10, 3, seed=2)
+TWICE, CENTRED = np.repeat(POINTS[:5], 2, axis=0), np.eye(10) - 0.1
+DEFICIENT = {  # kernel matrices and their ranks
+    "duplicates": (rbf(TWICE, TWICE, GAMMA), 5),
+    "linear of rank 3": (POINTS @ POINTS.T, 3),
+    # On all points: never of full rank (errata C8).
+    "centred": (CENTRED @ rbf(POINTS, POINTS, GAMMA) @ CENTRED, 9),
+}
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("which", ["duplicates", "linear of rank 3", "centred"])
-def test_null_directions_of_a_kernel_are_dropped(which, dtype):
+@pytest.mark.parametrize(("K", "rank"), DEFICIENT.values(), ids=DEFICIENT)
+def test_null_directions_of_a_kernel_are_dropped(K, rank, dtype):
     """A'KA = I and A A' a generalised inverse, whatever the rank (errata C8)."""
-    K, rank = _deficient(which)
     space = full_map(make_kernel("precomputed", K), K.astype(dtype))
     assert space.n_coef == rank
     assert space.dtype == dtype

@@ -89,7 +89,8 @@ def test_rejects_values_that_are_no_space():
 
 def test_user_defined_recipes_make_spaces():
     class Mine:
-        made: Any = LinearSpace(X[:, :2])
+        def __init__(self, made: Any) -> None:
+            self.made = made
 
         def space(self, kernel: Any, X: Any, /) -> Any:
             return self.made
@@ -97,8 +98,7 @@ def test_user_defined_recipes_make_spaces():
         def __repr__(self) -> str:
             return "Mine()"
 
-    recipe = Mine()
-    assert make_space(recipe, None, X) is recipe.made
-    recipe.made = X
+    space = LinearSpace(X[:, :2])
+    assert make_space(Mine(space), None, X) is space
     with pytest.raises(TypeError, match=r"space=Mine\(\) returned ndarray, not a space of func"):
-        make_space(recipe, None, X)
+        make_space(Mine(X), None, X)
