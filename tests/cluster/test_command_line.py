@@ -85,9 +85,7 @@ def test_rejects_requests_that_clusters_do_not_support(
     refused(run("fit", table, "--label", "kind", *options.split()), message)
 
 
-def test_logs_of_workers_are_silent_when_a_fit_is_interrupted(
-    table: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_interrupted_workers_log_nothing(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(**options: Any) -> None:
         # Workers that lose their scheduler log a traceback each, as errors.
         assert options["silence_logs"] == "CRITICAL"

@@ -17,12 +17,7 @@ from lapwing.dask._laplacian import ClusterLaplacian, eigenpairs_on_cluster, who
 from lapwing.dask._neighbors import knn_edges
 from lapwing.dask._placement import Placement
 from lapwing.dask._row_blocks import RowBlocks
-from lapwing.graphs import (
-    KNNGraph,
-    Laplacian,
-    chebyshev,
-    smallest_eigenpairs,
-)
+from lapwing.graphs import KNNGraph, Laplacian, chebyshev, smallest_eigenpairs
 from tests.cluster.conftest import Case, points_of
 
 SIZES = (60, 0, 1, 39, 80)
@@ -73,11 +68,7 @@ def clouds(n_clouds: int) -> np.ndarray:
     ],
 )
 def test_the_graph_equals_that_of_points_in_memory(
-    recipe: KNNGraph,
-    most_bytes: int,
-    n_blocks: int,
-    client: Any,
-    monkeypatch: pytest.MonkeyPatch,
+    recipe: KNNGraph, most_bytes: int, n_blocks: int, client: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(_neighbors, "DIFFERENCE_BYTES", 2000)  # a few rows at a time
     monkeypatch.setattr(_plan, "BLOCK_BYTES", most_bytes)  # of 4320

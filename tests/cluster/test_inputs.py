@@ -13,11 +13,7 @@ import scipy.sparse as sp
 
 import lapwing
 from lapwing import AffinityGraph, Landmarks
-from lapwing.dask import (
-    DaskEigenfunctionClassifier,
-    DaskLapERLSClassifier,
-    DaskS3VC,
-)
+from lapwing.dask import DaskEigenfunctionClassifier, DaskLapERLSClassifier, DaskS3VC
 from lapwing.dask._data import read_points
 from lapwing.dask._engine import ClusterProblem
 from lapwing.dask._halos import given_affinity

@@ -13,13 +13,7 @@ from sklearn.neighbors import KNeighborsTransformer, NearestNeighbors, RadiusNei
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from lapwing.graphs import (
-    AffinityGraph,
-    KNNGraph,
-    Laplacian,
-    TransformerGraph,
-    as_graph,
-)
+from lapwing.graphs import AffinityGraph, KNNGraph, Laplacian, TransformerGraph, as_graph
 from tests.helpers.data import gaussian_points
 from tests.helpers.graphs import gaussian_affinity, inverse
 

@@ -70,9 +70,7 @@ def test_candidates_of_codes_are_ranked_by_exact_lengths(
 
 
 @pytest.mark.parametrize("n", [10**6, 10**7])
-def test_more_precise_contents_are_tried_if_time_allows(
-    monkeypatch: pytest.MonkeyPatch, n: int
-) -> None:
+def test_precise_contents_are_tried_if_time_allows(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
     filled: list[str] = []
 
     def tune(precise: str, holding: int) -> ann.Reading:
@@ -106,9 +104,7 @@ def test_more_precise_contents_are_tried_if_time_allows(
 
 
 @needs_faiss
-def test_rows_with_too_few_candidates_are_searched_exactly(
-    capfd: pytest.CaptureFixture[str],
-) -> None:
+def test_rows_with_few_candidates_are_searched_exactly(capfd: pytest.CaptureFixture[str]) -> None:
     X = np.vstack(
         [gaussian_points(300, 3), 100 + gaussian_points(4, 3)]
     )  # a far list of four points, k = 10
@@ -122,9 +118,7 @@ def test_rows_with_too_few_candidates_are_searched_exactly(
 
 @needs_faiss
 @pytest.mark.parametrize("approximate", [False, True])
-def test_the_memory_of_a_search_is_forecast(
-    monkeypatch: pytest.MonkeyPatch, approximate: bool
-) -> None:
+def test_the_memory_is_forecast(approximate: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     X, recipe = gaussian_points(300, 3), KNNGraph(4, backend="faiss", approximate=approximate)
     needed = 300 * (4 * 3 + 3 * 16 * 4)
     monkeypatch.setenv("LAPWING_MEMORY_LIMIT", str(needed))
@@ -220,9 +214,7 @@ def test_reads_the_fewest_lists_that_reach_the_recall(wanted: int, most: int) ->
 
 @needs_faiss
 @pytest.mark.parametrize("coded", [False, True])
-def test_the_order_of_the_search_changes_no_neighbour(
-    coded: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_order_of_search_changes_nothing(coded: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     if coded:
         monkeypatch.setattr(ann, "CODED_POINTS", 100)
     monkeypatch.setattr("lapwing.graphs.ann.DIFFERENCE_BYTES", 2**14)

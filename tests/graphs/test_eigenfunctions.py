@@ -165,9 +165,7 @@ def test_many_features_by_lanczos(monkeypatch: pytest.MonkeyPatch) -> None:
     for points in (X, sp.csr_array(X)):
         found = fit_eigenfunctions(points, n_components=5)
         assert_allclose(
-            found.rotation.deviations,
-            expected.rotation.deviations * np.sqrt(80 / 79),
-            rtol=1e-9,
+            found.rotation.deviations, expected.rotation.deviations * np.sqrt(80 / 79), rtol=1e-9
         )
         alike = np.abs((found.rotation.directions * expected.rotation.directions).sum(axis=0))
         assert_allclose(alike, 1, atol=1e-8)
