@@ -26,6 +26,7 @@ from tests.cluster.conftest import Case, array, cluster_of, distributed
 dask = pytest.importorskip("dask", reason="dask is not installed")
 
 SOON = 60.0  # seconds
+SMALL = Case(n=60)
 
 
 def interrupted(
@@ -62,14 +63,13 @@ def kill_a_worker(client: Any) -> None:
 
 
 def test_without_a_client_the_error_says_how_to_get_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    case = Case(n=60)
 
     def no_client() -> Any:
         raise ValueError("No global client found and no address provided")
 
     monkeypatch.setattr("distributed.get_client", no_client)  # other tests may have one
     with pytest.raises(ValueError, match=r"There is no Dask client. Connect one first"):
-        DaskAnchorGraphClassifier().fit(array.from_array(case.X), case.labels)
+        DaskAnchorGraphClassifier().fit(array.from_array(SMALL.X), SMALL.labels)
 
 
 @pytest.mark.slow
@@ -178,30 +178,27 @@ def test_results_beyond_the_memory_are_spilled(monkeypatch: pytest.MonkeyPatch) 
 def test_a_cluster_without_workers_is_an_error_soon(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_session, "PATIENCE", 0.1)
     monkeypatch.setattr(_session, "_POLL", 0.05)
-    case = Case(n=60)
     with cluster_of(0):
         start = time.monotonic()
         with pytest.raises(TimeoutError, match=r"The cluster has had no worker for 0.1 s"):
-            DaskAnchorGraphClassifier().fit(case.chunks, case.labels)
+            DaskAnchorGraphClassifier().fit(SMALL.chunks, SMALL.labels)
         assert time.monotonic() - start < SOON
 
 
 def test_a_closed_client_is_an_error_at_once() -> None:
-    case = Case(n=60)
     with cluster_of(0) as client:
         client.close()
         with pytest.raises(ConnectionError, match=r"The Dask client is closed"):
-            DaskAnchorGraphClassifier(client=client).fit(case.labels, case.labels)
+            DaskAnchorGraphClassifier(client=client).fit(SMALL.labels, SMALL.labels)
 
 
 @pytest.mark.slow
 def test_a_lost_scheduler_is_an_error_soon(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_session, "PATIENCE", 1.0)
-    case = Case(n=60)
     with cluster_of(1) as client:
-        X = case.chunks
+        X = SMALL.chunks
         interrupted(monkeypatch, {3}, client.cluster.close)
         start = time.monotonic()
         with pytest.raises(ConnectionError, match=r"Dask (client|scheduler)"):
-            DaskAnchorGraphClassifier().fit(X, case.labels)
+            DaskAnchorGraphClassifier().fit(X, SMALL.labels)
         assert time.monotonic() - start < SOON

@@ -182,13 +182,6 @@ def test_points_are_summarised_in_one_pass(client: Any) -> None:
     np.testing.assert_array_equal(split[[3, 90]].toarray(), THREE.X[[3, 90]])
 
 
-def test_columns_in_chunks_of_their_own(client: Any) -> None:
-    X = array.from_array(THREE.X, chunks=((40, 0, 80), (3, 1))).persist()
-    expected = lapwing.EigenfunctionClassifier().fit(THREE.X, THREE.y).transduction_
-    model = DaskEigenfunctionClassifier().fit(X, THREE.labels)
-    np.testing.assert_array_equal(model.transduction_.compute(), expected)
-
-
 def test_blocks_smaller_than_the_neighbours(client: Any) -> None:
     X = array.from_array(THREE.X[:8], chunks=((1, 3, 4), -1)).persist()
     y = [0, 1, *[-1] * 6]
@@ -200,13 +193,13 @@ def test_blocks_smaller_than_the_neighbours(client: Any) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::lapwing.exceptions.LapwingWarning")
-def test_equal_rows_and_a_class_in_one_block(client: Any) -> None:
+def test_equal_rows_and_a_class_in_one_block_and_columns_in_several(client: Any) -> None:
     ones = array.ones((60, 2), chunks=((30, 30), -1)).persist()
     y = [0, 1, *[-1] * 58]
     equal = DaskLapERLSClassifier(space=Landmarks(centers=np.ones((1, 2)))).fit(ones, y)
     assert np.isfinite(equal.transduction_proba_.compute()).all()
     order = np.argsort(np.where(THREE.y == 0, -1, 0), kind="stable")
-    X = array.from_array(THREE.X[order], chunks=((5, 115), -1)).persist()
+    X = array.from_array(THREE.X[order], chunks=((5, 0, 115), (3, 1))).persist()
     model = DaskEigenfunctionClassifier().fit(X, THREE.y[order])
     local = lapwing.EigenfunctionClassifier().fit(THREE.X[order], THREE.y[order])
     np.testing.assert_array_equal(model.transduction_.compute(), local.transduction_)

@@ -190,9 +190,7 @@ def test_rejects_other_values_of_normalized(make: Make, value: Any) -> None:
 @pytest.mark.parametrize(
     ("value", "expected"), [("auto", [True, False]), (True, [True] * 2), (False, [False] * 2)]
 )
-def test_auto_is_normalized_for_classification_only(
-    make: Make, value: Any, expected: list[bool]
-) -> None:
+def test_auto_is_normalized_for_classes_only(make: Make, value: Any, expected: list[bool]) -> None:
     X = gaussian_points()
     recipe = make(X).set_params(normalized=value, power=3)
     laplacians = [build_laplacian(recipe, X, regression=task) for task in (False, True)]

@@ -28,9 +28,7 @@ def affinities(draw: st.DrawFn) -> np.ndarray:
 
 
 @given(W=affinities(), normalized=st.booleans(), power=st.integers(1, 4))
-def test_laplacian_is_scipys_and_its_power_the_matrix_power(
-    W: np.ndarray, normalized: bool, power: int
-) -> None:
+def test_powers_are_those_of_scipys_laplacian(W: np.ndarray, normalized: bool, power: int) -> None:
     n = len(W)
     one = Laplacian.from_affinity(W, normalized=normalized)
     dense = one.matrix.toarray()

@@ -85,9 +85,7 @@ def test_the_power_is_checked_before_the_search(power: Any) -> None:
         (40, True, KNNGraph(5, power=2, normalized=False)),
     ],
 )
-def test_the_default_graph_follows_the_features_and_the_task(
-    d: int, regression: bool, expected: KNNGraph
-) -> None:
+def test_the_default_graph_by_shape_and_task(d: int, regression: bool, expected: KNNGraph) -> None:
     found = default_graph(gaussian_points(30, d), regression=regression)
     assert found.get_params() == expected.get_params()
 

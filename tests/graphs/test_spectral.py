@@ -72,7 +72,6 @@ GRAPHS = {
     "cube": lambda: cube(9),
     "grid": lambda: product(path(21), path(20)),
 }
-each_graph = pytest.mark.parametrize("graph", GRAPHS)
 either = pytest.mark.parametrize("normalized", [True, False])
 
 
@@ -114,7 +113,7 @@ def check(L: Laplacian, found: Any, k: int) -> None:
         assert np.linalg.norm(outside) <= 2 * np.sqrt(k) * found.tolerance / gap + 10 * rounding
 
 
-@each_graph
+@pytest.mark.parametrize("graph", GRAPHS)
 @either
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_pairs_are_those_of_a_dense_solver(

@@ -149,10 +149,9 @@ ROWS = {
     "one": np.array([4]),
     "all": np.arange(N),
 }
-on_rows = pytest.mark.parametrize("rows", ROWS.values(), ids=ROWS)
 
 
-@on_rows
+@pytest.mark.parametrize("rows", ROWS.values(), ids=ROWS)
 def test_functions_of_a_restriction_are_functions_of_the_whole(known, rows):
     """On its points, on all others and on new ones; with the same kernel and norm."""
     part, embed = known.space.restrict(rows)

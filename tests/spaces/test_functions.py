@@ -10,7 +10,6 @@ import pytest
 import scipy.sparse as sp
 
 from lapwing import AnchorGraph
-from lapwing.classes.decoding import votes
 from lapwing.graphs.eigenfunctions import fit_eigenfunctions
 from lapwing.kernels import make_kernel
 from lapwing.spaces import functions
@@ -151,10 +150,8 @@ def test_kernel_values_may_be_of_the_basis_alone() -> None:
     np.testing.assert_array_equal(f(K_NEW[:, ROWS]), f(K_NEW))
 
 
-def test_votes_of_pairs() -> None:
-    f = VotedFunction(expansion(), CLASSES)
-    np.testing.assert_array_equal(f(X_NEW), votes(f.pairs(X_NEW), 3))
-    kept = f.attributes
+def test_pairs_are_kept_with_their_classes() -> None:
+    kept = VotedFunction(expansion(), CLASSES).attributes
     assert kept["pairs_"].tolist() == [["ash", "beech"], ["ash", "cedar"], ["beech", "cedar"]]
     assert kept["classes_"] is CLASSES
 
