@@ -192,6 +192,7 @@ LENIENT: dict[str, tuple[Any, ...]] = {
         "no column 'kind'", _KIND),
     "--skip-lines.npz": (_ARRAYS, r"npz: --skip-lines is about CSV files\. Leave it out",
         {"skip_lines": 1}),
+    "--sheet": (_TEXT, r"t\.csv: --sheet is about spreadsheets", {"sheet": "S"}),
     "--separator.npz": (_ARRAYS, r"npz: --separator is about CSV files\. Leave it out",
         {"separator": ";"}),
     "sentences as labels": ("a,y\n" + _SENTENCES,

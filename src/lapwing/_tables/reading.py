@@ -144,6 +144,12 @@ def _open_all(paths: Sequence[Path], selection: Selection) -> Iterator[list[Sour
                 f"{matrix}: --with-columns is about tables, and this format holds a matrix. Leave "
                 "it out."
             )
+        # A file of answers beside a spreadsheet has no sheets.
+        sheets = any(TABLES.get(source.suffix) is read_excel for source in sources)
+        if selection.sheet is not None and not sheets:
+            raise ValueError(
+                f"{name_of(paths)}: --sheet is about spreadsheets, such as .xlsx. Leave it out."
+            )
         yield sources
 
 
