@@ -192,6 +192,8 @@ def test_odd_frames_are_encoded(tmp_path: Path) -> None:
         np.testing.assert_allclose(24 * (days - days[0]), [0, 1, -1], atol=1e-6)
     objects = np.array([[1], [pd.NA], [3]] * 4, dtype=object)
     assert TableEncoder().fit(objects).notes_["x0"] == "numbers; 4 missing"
+    masked = np.ma.MaskedArray(np.arange(24.0).reshape(12, 2) % 7, mask=[[1, 0], [0, 0]] * 6)
+    assert TableEncoder().fit(masked).notes_ == {"x0": "numbers; 6 missing", "x1": "numbers"}
     # Rows to come may miss what these do not.
     full = pd.DataFrame({"a": np.arange(20) % 7 / 3, "c": ["r", "b"] * 10})
     gap = TableEncoder().fit(full).transform(pd.DataFrame({"a": [None], "c": ["r"]}))

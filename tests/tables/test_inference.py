@@ -90,6 +90,7 @@ COLUMNS: dict[str, tuple[list[str], Any]] = {
     "one value": (["4", *[""] * 30], "only 1 of 31 rows has a value"),
     "constant text": (["DE"] * 20, "always 'DE'"),
     "constant number": (["7.5"] * 20, "always 7.5"),
+    "constant zero": (["-0", "0"] * 10, "always 0"),
     "constant date": (["1.1.2020"] * 20, "always 2020-01-01"),
     "constant time": (["10:30"] * 20, "always 10:30:00"),
     "count": (COUNT, "counts the rows"),

@@ -24,7 +24,7 @@ from lapwing._tables.cells import Cells, as_text, cells_of_texts, cells_of_value
 from lapwing._tables.columns import RawTable, TextColumn
 from lapwing._tables.roles import ColumnRoles, ReadOptions, Selection
 from lapwing._tables.source import Source
-from lapwing.classes.markers import is_missing
+from lapwing.classes.markers import is_missing, unmasked
 
 _READABLE = (str, Number, np.generic, Decimal, dt.date, dt.time, dt.timedelta)
 
@@ -59,7 +59,7 @@ def _read_array(X: Any) -> NDArray[Any]:
     if is_sparse(X):
         raise ValueError("X is a sparse matrix, of numbers alone: it needs no TableEncoder.")
     try:
-        array = np.asarray(X)
+        array = np.asarray(unmasked(X) if isinstance(X, np.ma.MaskedArray) else X)
     except ValueError:
         raise ValueError("X contains rows of different lengths.") from None
     if array.ndim != 2:

@@ -385,7 +385,7 @@ def _check_numbers(cells: Cells, reading: NumberReading) -> Reading | Unusable:
     if values.min() == values.max():
         if values.size < cells.numbers.size:  # a mark: a constant or blank
             return TextReading(reading.column, missing=MISSING_VALUE)
-        return Unusable(reading.column, f"always {values[0]:g}", forced=reading)
+        return Unusable(reading.column, f"always {values[0] + 0.0:g}", forced=reading)
     # The first rows are checked first, which excludes most columns.
     few_gaps = values.size >= _MIN_DISTINCT * cells.numbers.size
     if few_gaps and not reading.unit and not (values[:100] % 1).any() and not (values % 1).any():

@@ -38,7 +38,7 @@ def read_column(y: Any) -> Array:
             "regression a target; only `fit` of regressors takes several targets at once."
         )
     if isinstance(y, np.ma.MaskedArray):
-        y = _unmasked(y)
+        y = unmasked(y)
     if hasattr(y, "columns") and len(y.columns) == 1:
         column_or_1d(y.to_numpy(), dtype=None, warn=True)
         y = y[y.columns[0]]
@@ -107,7 +107,7 @@ def kind_of(value: object) -> str:
     return "other"
 
 
-def _unmasked(y: np.ma.MaskedArray) -> Any:
+def unmasked(y: np.ma.MaskedArray) -> Any:
     """Convert a masked array to a plain one, with None where it is masked."""
     if not np.ma.is_masked(y):
         return y.data
