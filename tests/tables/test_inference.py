@@ -258,14 +258,6 @@ def test_a_forced_column_keeps_its_most_frequent_values() -> None:
     assert infer([f"K{i}" for i in range(30)]).forced is None
 
 
-def test_columns_of_several_files_are_inferred_as_one() -> None:
-    joined = join_cells([column(["1.234", "2.000"]), column(["1,5", "-"])])
-    reading = infer_leniently("x", joined, ReadingDefaults())
-    assert reading == NumberReading("x", ",")
-    (values,), _ = NumberReading("x", ",").read(joined)
-    np.testing.assert_array_equal(values, [1234, 2000, 1.5, np.nan])
-
-
 def test_leaves_out_types_that_are_neither_number_nor_text() -> None:
     nothing = np.full(3, np.nan), np.empty(0, np.int64), np.empty(0, object)
     cells = Cells(*nothing, "List(Int64)", False)

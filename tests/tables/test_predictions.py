@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,6 @@ import pytest
 from python_calamine import CalamineWorkbook
 
 from lapwing._tables.predictions import Predictions, print_columns, write_columns
-from lapwing.exceptions import LapwingWarning
 
 
 def of_ids(ids: list[str], labels: list[float] | None = None) -> Predictions:
@@ -38,6 +36,7 @@ def test_predictions_survive_the_file_to_the_bit(tmp_path: Path, name: str) -> N
     assert frame["was_labeled"].to_list() == known.tolist()
 
 
+@pytest.mark.filterwarnings("ignore::lapwing.exceptions.LapwingWarning")
 @pytest.mark.parametrize(
     ("text", "written"),
     [("=1+1", "'=1+1"), ("+cmd|x", "'+cmd|x"), ("@SUM(A1)", "'@SUM(A1)"), ("-a", "'-a"),
@@ -46,9 +45,7 @@ def test_predictions_survive_the_file_to_the_bit(tmp_path: Path, name: str) -> N
 )  # fmt: skip
 def test_cells_of_predictions(text: str, written: str) -> None:
     stream = io.StringIO()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", LapwingWarning)
-        print_columns(of_ids([text]).columns(), stream)
+    print_columns(of_ids([text]).columns(), stream)
     assert stream.getvalue() == f"id,label,was_labeled\n{written},1.0,true\n"
 
 
