@@ -108,9 +108,7 @@ def test_offset_is_penalised_if_constants_are(options: Any, way: Any) -> None:
 
 @pytest.mark.parametrize("cls", REGRESSORS)
 @each_way
-def test_the_objective_is_not_negative_though_targets_are_met_closely(
-    cls: Any, options: Any
-) -> None:
+def test_the_objective_is_not_negative_if_targets_are_met_closely(cls: Any, options: Any) -> None:
     model = cls(fit_intercept=False, lam=1e6, C=1e6, mu=1e-6, **options)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -205,9 +203,7 @@ def test_labels_are_met_at_any_lam(cls: Any, lam: float) -> None:
 @pytest.mark.parametrize("name", ["C", "lam", "mu"])
 @pytest.mark.parametrize("value", [1e-300, 1e300])
 @pytest.mark.parametrize("cls", [*REGRESSORS, *CLASSIFIERS])
-def test_extreme_weights_leak_no_warning_of_the_arithmetic(
-    cls: Any, name: str, value: float
-) -> None:
+def test_extreme_weights_leak_no_warnings_of_arithmetic(cls: Any, name: str, value: float) -> None:
     y = U if cls in REGRESSORS else Y
     for options in WAYS[:3]:
         with warnings.catch_warnings():
@@ -284,9 +280,7 @@ def test_constant_fit_with_epsilon_0_does_not_mention_epsilon() -> None:
 
 
 @pytest.mark.parametrize("options", [{"space": Landmarks(40)}, {"kernel": "linear"}])
-def test_few_features_take_no_matrix_of_all_points(
-    options: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_few_features_take_no_square_matrix(options: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(0)
     truth = np.arange(2300) % 3
     points = rng.standard_normal((2300, 5)) + 2 * np.eye(5)[truth]

@@ -293,9 +293,7 @@ def test_rejects_invalid_arguments(estimator: Any, given: dict[str, Any], messag
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)
-def test_forecasts_the_memory_of_the_kernel(
-    monkeypatch: pytest.MonkeyPatch, estimator: type
-) -> None:
+def test_forecasts_memory_of_the_kernel(monkeypatch: pytest.MonkeyPatch, estimator: type) -> None:
     monkeypatch.setenv("LAPWING_MEMORY_LIMIT", "10k")
     message = (
         r"The kernel matrix of 40 points \(float64\) needs .*, but 10\.0 kB are available\. Use "
@@ -504,9 +502,7 @@ UNCONVERGED: list[tuple[Any, str]] = [
 
 @pytest.mark.filterwarnings("ignore::lapwing.exceptions.SingleClassWarning")
 @pytest.mark.parametrize(("estimator", "message"), UNCONVERGED)
-def test_warns_if_not_converged(
-    estimator: Any, message: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_warns_at_max_iter(estimator: Any, message: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(choice._MATRIX_POINTS, "squared", 10)
     with pytest.warns(ConvergenceWarning, match=message) as caught:
         estimator.fit(X, labels(type(estimator)))

@@ -27,10 +27,12 @@ from lapwing.estimators.path import PathEstimator
 from lapwing.estimators.template import is_fitted_name
 from lapwing.exceptions import UnlabeledComponentWarning
 from lapwing.models import load_model, save_model
+from lapwing.spaces.recipes import SPACES
 from tests.helpers.answers import check_answers, labeled_rows, scores
 from tests.helpers.callbacks import Record
-from tests.helpers.data import first_labels
+from tests.helpers.data import data_for, first_labels
 from tests.helpers.estimators import EXAMPLES, fitted, weighted
+from tests.helpers.low_density import ONE_DESCENT
 from tests.helpers.manifold import given_graph
 from tests.helpers.members import check_examples
 from tests.helpers.warned import warned
@@ -143,6 +145,37 @@ def test_warns_about_and_answers_components_without_labels(name: str) -> None:
     assert "contain no labelled point" in str(found[0].message)
     assert found[0].filename == __file__
     assert np.isfinite(scores(made[0], X)).all()
+
+
+# ---- spaces ------------------------------------------------------------------------------------
+
+# Recipes by their names in SPACES, with the kernel that gives the same functions without them.
+SPACE_EXAMPLES: dict[str, tuple[Any, str]] = {
+    "Landmarks": (Landmarks(10**6), "rbf"),
+    "Linear": (Linear(), "linear"),
+}
+TAKERS = [
+    thing
+    for thing in (getattr(lapwing, name) for name in lapwing.estimators.__all__)
+    if "space" in thing().get_params() and not issubclass(thing, PathEstimator)
+]
+
+
+@pytest.mark.parametrize("name", SPACES)
+@pytest.mark.parametrize("estimator", TAKERS)
+def test_a_space_of_the_same_functions_gives_the_same_answers(estimator: Any, name: str) -> None:
+    X, y, _ = data_for(estimator)
+    recipe, kernel = SPACE_EXAMPLES[name]
+    before = recipe.get_params()
+    options: dict[str, Any] = {"gamma": 0.2}
+    if "tol" in estimator().get_params():
+        options["tol"] = 1e-8
+    if estimator is S3VC:
+        options |= {"gamma_I": 0.2, **ONE_DESCENT}
+    expected = scores(estimator(kernel=kernel, **options).fit(X, y), X)
+    found = scores(estimator(space=recipe, **options).fit(X, y), X)
+    np.testing.assert_allclose(found, expected, atol=1e-3 * np.abs(expected).max())
+    assert recipe.get_params() == before
 
 
 # ---- rows, labels and weights ------------------------------------------------------------------

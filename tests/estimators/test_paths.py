@@ -204,9 +204,7 @@ def test_path_is_the_grid_by_refits_and_the_plain_fit_of_the_best_setting(name: 
 
 
 @pytest.mark.parametrize(("spread", "taken"), [(0.1, 2), (0.35, 1), (0.3, 2), (1.0, 1)])
-def test_default_setting_stays_within_the_standard_error_of_the_best(
-    spread: float, taken: int
-) -> None:
+def test_the_default_stays_within_the_standard_error_of_the_best(spread: float, taken: int) -> None:
     """The best is better by 0.2 on the mean of 8 labels: 5.3, 1.5, 1.8 or 0.5 standard errors."""
     usual = np.full(8, 2.0)
     best = usual - 0.2 + spread * np.tile([1, -1], 4)
@@ -413,9 +411,7 @@ def test_settings_without_a_solution_are_not_chosen(monkeypatch: pytest.MonkeyPa
         rls().fit(X, y)
 
 
-def test_embedded_settings_without_a_solution_are_not_chosen(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_embedded_settings_without_solution_are_not_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y, _ = data_for(BOTH[1])
     original = SpectralPath._kernel
 

@@ -128,9 +128,7 @@ PREPARED: list[tuple[Any, str]] = [
 
 
 @every_example
-def test_other_labels_and_parameters_equal_a_new_fit(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_labels_and_parameters_equal_a_new_fit(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """As fits from scratch, without a second kernel or graph; and the same again to the last digit,
     which solvers that wrote over what was prepared could not do.
     """
@@ -409,9 +407,7 @@ class Generic(LapRLSClassifier):
 
 
 @pytest.mark.parametrize("random_state", [0, np.random.RandomState(0)])
-def test_low_density_refits_share_threads(
-    random_state: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_refits_of_s3vc_share_threads(random_state: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """With a shared generator, fits stay in one thread, in the order of the labels."""
     X, y = np.random.default_rng(0).standard_normal((40, 2)), np.full(40, -1)
     y[:6] = np.arange(6) % 2

@@ -40,9 +40,7 @@ MODELS = [LapRLSRegressor(), LapSVR(), LapERLSRegressor(), LapESVR(mu=0.1)]
 
 @pytest.mark.parametrize("value", [0.0, 3.0])
 @pytest.mark.parametrize("model", MODELS, ids=str)
-def test_constant_targets_are_fitted_by_a_constant_with_one_warning(
-    model: Any, value: float
-) -> None:
+def test_constant_targets_give_a_constant_with_one_warning(model: Any, value: float) -> None:
     X, y, _ = labeled_curve()
     (message,) = texts(lambda: model.fit(X, np.where(np.isnan(y), y, value)))
     assert f"All 20 targets are {value:g}, so the answer is" in message
@@ -57,6 +55,13 @@ def test_graphs_do_not_penalise_constants(model: Any, graph: Any) -> None:
     model = clone(model).set_params(**{"graphs": [graph]} if path else {"graph": graph})
     here, there = (clone(model).fit(X, y + shift).transduction_ for shift in (0, 100))
     np.testing.assert_allclose(there, here + 100, atol=1e-3)
+
+
+def test_a_matrix_is_normalised_as_its_weights_may_have_any_size() -> None:
+    X, y, _ = labeled_curve()
+    W = KNNGraph(3).affinity(X)
+    values = [LapRLSRegressor(graph=graph).fit(X, y).transduction_ for graph in (W, 100 * W)]
+    np.testing.assert_allclose(values[1], values[0], atol=1e-8)
 
 
 FLAT = KNNGraph(6, normalized=False)
@@ -75,9 +80,7 @@ WITH_INTERVALS = [
 @pytest.mark.parametrize(
     ("model", "n_labels"), [*((model, 10) for model in WITH_INTERVALS), (WITH_INTERVALS[0], 2)]
 )
-def test_intervals_are_order_statistics_of_errors_without_a_target(
-    model: Any, n_labels: int
-) -> None:
+def test_intervals_are_order_statistics_of_left_out_errors(model: Any, n_labels: int) -> None:
     """Compared with a fit for each left-out target."""
     X, y, _ = labeled_curve(n=40, n_labels=n_labels)
     known = np.flatnonzero(~np.isnan(y))

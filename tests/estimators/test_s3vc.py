@@ -321,9 +321,7 @@ CALLED: list[tuple[int, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("n_classes", "options"), CALLED)
-def test_callback_sees_every_iteration_and_can_stop(
-    n_classes: int, options: dict[str, Any]
-) -> None:
+def test_callback_sees_every_iteration_and_can_stop(n_classes: int, options: Any) -> None:
     X, y, _ = clusters(n_classes, n=36)
     record = Record()
     fitted = S3VC(C=5.0, **options).set_callbacks(record).fit(X, y)

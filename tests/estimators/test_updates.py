@@ -382,9 +382,7 @@ def test_suggestions_reduce_posterior_variances() -> None:
     "model",
     [LapRLSRegressor(gamma_I=0), LapRLSRegressor(), LapERLSRegressor(), LapRLSRegressorCV()],
 )
-def test_regressions_suggest_by_posterior_variances(
-    model: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_regressions_suggest_by_variances(model: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     X, y, _ = labeled_curve()
     fitted = clone(model).set_params(updatable=True).fit(X, y)
     free = np.flatnonzero(np.isnan(y))
