@@ -102,6 +102,18 @@ def test_dask_counts_the_bytes_of_a_graph() -> None:
     assert sizeof(rows) == pytest.approx(len(pickle.dumps(rows)), rel=0.1)
 
 
+def test_components_are_numbered_by_their_first_points(client: Any) -> None:
+    X = clouds(3)
+    recipe = KNNGraph(4, normalized=True, approximate=True, target_recall=1.0)
+    laplacian = graph_of(recipe, points_of(client, X, SIZES))
+    local = Laplacian.from_affinity(KNNGraph(4).affinity(X))
+    components = laplacian.components
+    labels = stacked(laplacian.placement.back(components.labels))[:, 0]
+    np.testing.assert_array_equal(labels, local.component_labels)
+    np.testing.assert_array_equal(components.first, [0, 1, 2])
+    np.testing.assert_array_equal(components.sizes, np.bincount(local.component_labels))
+
+
 # In the user's order blocks exchange rows; near their neighbours each holds whole clouds.
 @pytest.mark.parametrize(
     ("n_clouds", "k", "normalized", "approximate"),
@@ -119,9 +131,7 @@ def test_iterated_eigenpairs_equal_those_of_a_dense_solver(
     for module in (_laplacian, chebyshev):
         monkeypatch.setattr(module, "ROWS", 7)
     X = clouds(n_clouds)
-    if (
-        n_clouds == 2
-    ):  # the largest component comes first, and of equal ones that of the first point
+    if n_clouds == 2:  # so that the components differ in size
         X[-1] -= 100.0
     approximate &= find_spec("faiss") is not None
     recipe = KNNGraph(
