@@ -87,6 +87,13 @@ def test_every_method_answers(make: Any, name: str, monkeypatch: pytest.MonkeyPa
     assert (found.coverage is not None) is getattr(method, "intervals", False)
 
 
+def test_labels_are_drawn_in_equal_numbers() -> None:
+    truth = np.repeat([0, 1, 2], [30, 10, 5])
+    y = with_labels(truth, 2, np.random.default_rng(0))
+    assert np.bincount(y[y >= 0]).tolist() == [2, 2, 2]
+    assert (y[y >= 0] == truth[y >= 0]).all()
+
+
 def test_methods_without_their_packages_are_left_out(capsys: pytest.CaptureFixture[str]) -> None:
     there = Contender("A", "m", lambda task: task.y)
     absent = there._replace(packages=("numpy", "no_such_package"))
