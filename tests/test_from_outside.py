@@ -20,15 +20,6 @@ from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.model_selection import GridSearchCV, KFold
 
 import lapwing
-from lapwing import (
-    S3VC,
-    AffinityGraph,
-    AnchorGraphClassifier,
-    BalancedGraphClassifier,
-    KNNGraph,
-    LapRLSClassifier,
-    LapSVC,
-)
 from lapwing._parameters import Rule, is_positive, parameters
 from lapwing.estimators._docs import document
 from lapwing.estimators.classifier import ManifoldClassifier
@@ -78,7 +69,7 @@ def made(name: str, **options: Any) -> Any:
         estimator.set_params(gamma_I=0.5)
     if "n_votes" in parameters:  # a kernel matrix has no points that could vote
         estimator.set_params(n_votes=0)
-    if isinstance(estimator, S3VC):
+    if isinstance(estimator, lapwing.S3VC):
         estimator.set_params(**ONE_DESCENT)
     if "tol" in parameters:
         estimator.set_params(tol=min(parameters["tol"] or 1e-8, 1e-7))
@@ -89,7 +80,7 @@ def check_same(one: Any, other: Any, X: Any, X_other: Any = None) -> None:
     """Equal answers for all points, those of the fit as well."""
     expected = scores(other, X if X_other is None else X_other)
     assert np.ptp(expected) > 0.1  # something was learnt
-    near = FLAT if isinstance(one, S3VC) else SAME
+    near = FLAT if isinstance(one, lapwing.S3VC) else SAME
     np.testing.assert_allclose(scores(one, X), expected, atol=near * np.abs(expected).max())
     np.testing.assert_array_equal(one.transduction_.shape, other.transduction_.shape)
     if is_classifier(one):
@@ -130,7 +121,7 @@ def test_graph_object_agrees_with_its_matrix(name: str, options: dict[str, Any])
     graph = Ball(2.0, **options)
     assert isinstance(graph, GraphRecipe)
     W = ball_matrix(X, 2.0)
-    matrix = AffinityGraph(W, **{"normalized": True, "power": 1, **options})
+    matrix = lapwing.AffinityGraph(W, **{"normalized": True, "power": 1, **options})
     with_object = made(name, graph=graph).fit(X, y)
     with_matrix = made(name, graph=matrix).fit(X, y)
     check_same(with_object, with_matrix, X)
@@ -153,7 +144,7 @@ def test_all_estimators_with_a_graph_or_kernel_are_tested() -> None:
 @pytest.mark.filterwarnings("ignore::lapwing.exceptions.LapwingWarning")
 def test_grid_search_sets_parameters_of_a_graph_object() -> None:
     X, _, truth = labeled_clusters(2)
-    plain, grid = LapRLSClassifier(graph=Ball()), {"graph__radius": [0.1, 1.5]}
+    plain, grid = lapwing.LapRLSClassifier(graph=Ball()), {"graph__radius": [0.1, 1.5]}
     search = GridSearchCV(plain, grid, cv=KFold(3)).fit(X, truth)
     assert search.best_estimator_.graph.radius in (0.1, 1.5)
     few, many = (clone(plain).set_params(graph__radius=r) for r in (0.1, 1.5))
@@ -163,13 +154,13 @@ def test_grid_search_sets_parameters_of_a_graph_object() -> None:
 def test_anchor_graph_classifier_rejects_other_graphs() -> None:
     X, y, _ = labeled_clusters(2)
     with pytest.raises(TypeError, match=r"AnchorGraph\("):
-        AnchorGraphClassifier(graph=Ball()).fit(X, y)
+        lapwing.AnchorGraphClassifier(graph=Ball()).fit(X, y)
 
 
 def test_only_registered_graphs_are_saved(tmp_path: Any) -> None:
     """One from outside has no public name, so a model file does not take it."""
     X, y, _ = labeled_clusters(2)
-    fitted = LapRLSClassifier(graph=Ball(2.0)).fit(X, y)
+    fitted = lapwing.LapRLSClassifier(graph=Ball(2.0)).fit(X, y)
     with pytest.raises(ValueError, match="Ball"):
         save_model(fitted, tmp_path / "a.lapwing")
 
@@ -200,7 +191,7 @@ def test_kernel_function_agrees_with_its_matrix(name: str, registered: str, tmp_
     X, y, _ = data_for(ESTIMATORS[name])
     new = X[::5] + 0.1
     K, K_new = (1 / (1 + GAMMA * _squared(Z, X)) for Z in (X, new))
-    options = {"graph": AffinityGraph(KNNGraph(6).affinity(X))}
+    options = {"graph": lapwing.AffinityGraph(lapwing.KNNGraph(6).affinity(X))}
     precomputed = made(name, kernel="precomputed", **options).fit(K, y)
     for kernel in (cauchy, registered):
         fitted = made(name, kernel=kernel, gamma=GAMMA, **options).fit(X, y)
@@ -244,13 +235,13 @@ def smoothed_labels(problem: VolumeProblem) -> Partition:
 
 def test_registered_partition_method(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y, _ = labeled_clusters(3)
-    smoothed = BalancedGraphClassifier(KNNGraph(6, power=1), method="smoothed")
+    smoothed = lapwing.BalancedGraphClassifier(lapwing.KNNGraph(6, power=1), method="smoothed")
     with pytest.raises(ValueError, match="method='smoothed' must be one of 'laplace', "):
         smoothed.fit(X, y)
     line = PartitionMethod(smoothed_labels, "smoothed", "smooths the labels")
     monkeypatch.setitem(PARTITIONS, "smoothed", line)
     with pytest.raises(ValueError, match=r"method='smoothd' must be one of .*, 'smoothed'\."):
-        BalancedGraphClassifier(method="smoothd").fit(X, y)
+        lapwing.BalancedGraphClassifier(method="smoothd").fit(X, y)
     fitted = smoothed.fit(X, y)
     W = fitted.affinity_.toarray()
     labeled = y >= 0
@@ -268,7 +259,7 @@ def test_registered_partition_method(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @parameters
-@document(LapSVC)
+@document(lapwing.LapSVC)
 class RoundedLapSVC(ManifoldClassifier):
     """Laplacian SVM with a rounded hinge.
 
@@ -302,7 +293,7 @@ def test_estimator_is_its_parameters_documentation_and_loss() -> None:
     options = {"gamma_A": 0.1, "gamma_I": 0.5, "gamma": GAMMA}
     own = RoundedLapSVC(width=0.3, **options)
     fitted = clone(own).fit(X, y)
-    expected = LapSVC(loss=RoundedHinge(0.3), **options).fit(X, y)
+    expected = lapwing.LapSVC(loss=RoundedHinge(0.3), **options).fit(X, y)
     np.testing.assert_array_equal(scores(fitted, X), scores(expected, X))
     assert "gamma_A : float, default=1e-4" in (RoundedLapSVC.__doc__ or "")
     with pytest.raises(ValueError, match="width"):
@@ -312,12 +303,12 @@ def test_estimator_is_its_parameters_documentation_and_loss() -> None:
 
 
 FIXED: dict[str, Any] = {
-    **{"kernel": "linear", "graph": KNNGraph(9), "refine": "cut"},
+    **{"kernel": "linear", "graph": lapwing.KNNGraph(9), "refine": "cut"},
     **{"class_weight": "balanced", "class_prior": [0.3, 0.7]},
 }
 
 
-class KnownPriorLapRLS(LapRLSClassifier):
+class KnownPriorLapRLS(lapwing.LapRLSClassifier):
     """A subclass that fixes parameters, which are then none of its own."""
 
     def __init__(self, gamma_I: float = 1.0) -> None:
@@ -327,7 +318,7 @@ class KnownPriorLapRLS(LapRLSClassifier):
 def test_parameters_that_a_subclass_fixes_are_used() -> None:
     X, y, _ = labeled_clusters(2)
     own = clone(KnownPriorLapRLS(gamma_I=0.5)).fit(X, y)
-    expected = LapRLSClassifier(gamma_I=0.5, **FIXED).fit(X, y)
+    expected = lapwing.LapRLSClassifier(gamma_I=0.5, **FIXED).fit(X, y)
     assert own.solver_ == expected.solver_
     np.testing.assert_array_equal(scores(own, X), scores(expected, X))
     np.testing.assert_array_equal(own.transduction_, expected.transduction_)
