@@ -160,6 +160,11 @@ def test_rejects_new_rows_in_another_notation(tmp_path: Path, plain: Table) -> N
         read_points(path, fitted(plain))
     table = read_points(path, fitted(plain), ReadOptions(decimal="."))
     assert table.X["Betrag"].to_list() == [1.5, 1.234]
+    points = read(write(tmp_path / "p.csv", "x,z,y\n" + rows("{a}.25,{b},{y}")))
+    path = write(tmp_path / "c.csv", "x;z\n0,25;1\n1,375;2\n")  # or 1375
+    with pytest.raises(ValueError, match=r"'x' was read with decimal points.*say --decimal ,"):
+        read_points(path, fitted(points))
+    assert read_points(path, fitted(points), ReadOptions(decimal=",")).X[1, 0] == 1.375
     # The points of a word for "missing" are no decimal points.
     found = read_points(amounts("1.5", "n.a."), fitted(plain)).X["Betrag"].to_numpy()
     np.testing.assert_array_equal(found, [1.5, np.nan])

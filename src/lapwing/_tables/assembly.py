@@ -146,18 +146,33 @@ def encode_again(
             for reading in readings
         ]
     mixed = [one.column for one in readings if _mixes_marks(one, raw.cells[one.column])]
-    error = (
-        f"{raw.source}: {quoted(mixed)} was read with decimal commas when the model was fitted, "
-        "and here it has decimal points as well as points that may be either. Say which with "
-        "--decimal . or --decimal ,."
-    )
-    return _read_columns(raw, readings, [error] if mixed else [], like)
+    commas = [one.column for one in readings if _has_commas(one, raw.cells[one.column])]
+    errors = []
+    if mixed:
+        errors.append(
+            f"{raw.source}: {quoted(mixed)} was read with decimal commas when the model was "
+            "fitted, and here it has decimal points as well as points that may be either. Say "
+            "which with --decimal . or --decimal ,."
+        )
+    if commas:
+        errors.append(
+            f"{raw.source}: {quoted(commas)} was read with decimal points when the model was "
+            "fitted, and here it has decimal commas. If it is meant so, say --decimal ,."
+        )
+    return _read_columns(raw, readings, errors, like)
 
 
 def _mixes_marks(reading: Reading, cells: Cells) -> bool:
     if not isinstance(reading, NumberReading) or reading.decimal == ".":
         return False
     return cells.fractions.size > 0 and any("." in text for text in cells.counts)
+
+
+def _has_commas(reading: Reading, cells: Cells) -> bool:
+    """Return whether commas are decimal marks in a column that had points; 1,234 would be 1234."""
+    if not isinstance(reading, NumberReading) or reading.decimal == ",":
+        return False
+    return cells.marks[","] > cells.marks["."] + cells.fractions.size
 
 
 def _choose_columns(
