@@ -16,6 +16,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from lapwing import BalancedGraphClassifier, KNNGraph, Landmarks, Linear
 from lapwing.estimators.balanced import _volume_problem
+from lapwing.estimators.diagnostics import warn_contradicted_prior
 from lapwing.estimators.template import prepare
 from lapwing.exceptions import (
     ClassPriorWarning,
@@ -198,6 +199,12 @@ def test_warns_if_the_graph_contradicts_the_prior(part: float) -> None:
     assert int(moved[1]) == pytest.approx(50 * np.abs(true - prior).sum(), abs=2)
     fine = BalancedGraphClassifier(class_prior=true).fit(X, y)  # warnings are errors
     assert_array_equal(fine.transduction_, truth)
+
+
+def test_names_the_odds_against_the_prior() -> None:
+    for odds, shown in ((50, "50"), (2000, "more than 1000")):
+        with pytest.warns(ClassPriorWarning, match=f"are {shown} times as likely"):
+            warn_contradicted_prior(np.array([0.5, 0.5]), np.log(odds), np.array([0.7, 0.3]))
 
 
 def test_warns_once_if_ties_miss_the_prior() -> None:

@@ -262,6 +262,13 @@ def test_accepts_the_smallest_cut_that_labels_permit() -> None:
     assert_array_equal(split(problem, begun).codes, right)
 
 
+def test_walks_that_reach_the_limit_have_not_converged(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(refine_module, "_MOST_ROUNDS", 1)
+    problem, codes = blob_problem((60, 60, 60), gap=1.5)
+    found = refine(problem, noisy(codes), steps=(4,))
+    assert (found.status, found.optimality) == (Status.MAX_ITER, 1)
+
+
 @pytest.mark.parametrize("settled", [True, False])
 def test_split_keeps_the_status_of_the_walks(settled: bool) -> None:
     problem, codes = blob_problem((5, 4), gap=2.5, prior=(5 / 9, 4 / 9), exact=True)
