@@ -72,6 +72,7 @@ def test_new_points_too_far_off_to_be_squared_have_the_value_of_the_bias() -> No
 
 
 INDEX = pd.Index([f"row {k}" for k in range(60)])
+PAIRS = pd.MultiIndex.from_arrays([range(60), range(60)])
 
 
 @pytest.mark.parametrize(
@@ -91,9 +92,18 @@ def test_labels_in_another_order_of_the_same_index_are_reported_once(model: Any)
 
 @pytest.mark.parametrize(
     "index",
-    [INDEX, INDEX + "?", pd.RangeIndex(60), [*INDEX[1:], "another"]],
-    ids=["same", "others", "counted", "one-other"],
+    [INDEX, INDEX + "?", pd.RangeIndex(60), [*INDEX[1:], "another"], PAIRS],
+    ids=["same", "others", "counted", "one-other", "levels"],
 )
 def test_other_indices_are_taken_in_order(index: Any) -> None:
     X, y, _ = labeled_clusters(2, n=60, n_labels=6)
-    LapRLSClassifier().fit(pd.DataFrame(X, index=INDEX).add_prefix("x"), pd.Series(y, index=index))
+    frame, labels = pd.DataFrame(X, index=INDEX).add_prefix("x"), pd.Series(y, index=index)
+    LapRLSClassifier().fit(frame, labels)
+    LapRLSClassifier().fit(frame.set_index(PAIRS), labels)
+
+
+@pytest.mark.parametrize("make", [pd.Categorical, pd.array, pd.Index])
+def test_labels_of_pandas_without_an_index(make: Any) -> None:
+    X, y, _ = labeled_clusters(2, n=60, n_labels=6)
+    found = LapRLSClassifier().fit(pd.DataFrame(X).add_prefix("x"), make(y))
+    assert found.transduction_.tolist() == LapRLSClassifier().fit(X, y).transduction_.tolist()

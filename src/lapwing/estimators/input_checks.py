@@ -53,8 +53,12 @@ def warn_row_order(X: Any, y: Any) -> None:
     """Warn if two pandas objects have the same index in different orders."""
     if not all(type(given).__module__.startswith("pandas") for given in (X, y)):
         return
+    if not hasattr(y, "index"):  # a categorical, an array or an index
+        return
     mine, its = X.index, y.index
-    if len(mine) != len(its) or mine.equals(its) or not mine.isin(its).all():
+    if len(mine) != len(its) or mine.nlevels != its.nlevels or mine.equals(its):
+        return
+    if not mine.isin(its).all():
         return
     place = int(np.flatnonzero(mine != its)[0])
     warn(
