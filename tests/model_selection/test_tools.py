@@ -236,6 +236,12 @@ def test_scorers_of_decision_values_and_probabilities() -> None:
     assert labeled_scorer("f1_macro", unlabeled="?")(pipe.fit(X, y), X, y) == 1
 
 
+def test_minus_one_is_a_label_if_it_was_a_class_of_the_fit() -> None:
+    signs = np.where(CODES > 0, 1, -1)
+    model = LapSVC().fit(X, np.where(KNOWN, signs, np.nan))
+    assert labeled_scorer("accuracy")(model, X, np.full(48, -1)) == (signs < 0).mean()
+
+
 def test_several_scores_with_weights() -> None:
     weights = np.random.default_rng(0).uniform(0.1, 5, size=48)
     scoring = {"own": labeled_scorer(), "f1": labeled_scorer("f1_macro")}
