@@ -185,6 +185,14 @@ def test_a_marker_of_targets_can_be_chosen() -> None:
     assert all({1, 4} <= set(train) for train, _ in splits)
 
 
+@pytest.mark.parametrize("kind", EVERY)
+def test_a_marker_of_classes_can_be_chosen(kind: Any) -> None:
+    y = np.array(list("ab?a?b"))
+    for train, test in sides(kind(unlabeled="?"), y):
+        assert {2, 4} <= set(train)
+        assert set(test) <= {0, 1, 3, 5}
+
+
 # ---- few labels --------------------------------------------------------------------------------
 
 
