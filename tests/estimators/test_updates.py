@@ -9,6 +9,7 @@ import warnings
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from hypothesis import given
@@ -190,6 +191,22 @@ def test_added_labels_of_any_type(marker: Any, names: Any, unlabeled: Any) -> No
     check_same(model, LapRLSClassifier(unlabeled=unlabeled).fit(X, labels), 1e-9)
 
 
+@pytest.mark.parametrize("marker", [None, pd.NA, ""])
+def test_any_missing_value_takes_a_target_back(marker: Any) -> None:
+    X, y, _ = labeled_curve()
+    model, row = LapRLSRegressor(updatable=True).fit(X, y), int(np.flatnonzero(~np.isnan(y))[0])
+    y[row] = np.nan
+    check_same(model.add_labels(row, marker), LapRLSRegressor().fit(X, y), 1e-9)
+
+
+@pytest.mark.parametrize("label", ["1.5", np.datetime64("2020")])
+def test_targets_that_a_fit_refuses_are_refused(label: Any) -> None:
+    X, y, _ = labeled_curve()
+    model = LapRLSRegressor(updatable=True).fit(X, y)
+    with pytest.raises(ValueError, match=f"y must be numbers for a regression.*{label}"):
+        model.add_labels(3, label)
+
+
 @pytest.mark.parametrize("label", ["Barolo ", "barolo", " BAROLO"])
 def test_warns_if_a_new_class_differs_in_case_or_blanks(label: str) -> None:
     X, y, _ = labeled_clusters(2, n_labels=3)
@@ -228,6 +245,7 @@ def test_labels_of_weight_0_leave_and_enter_the_problem(name: str) -> None:
         ([1.5], [0], "rows holds 1.5, and must be whole numbers that count the rows"),
         ([[1, 2]], [0], "rows holds 2 axes, and must be whole numbers"),
         (np.flatnonzero(clusters()[1] > 0), [-1] * 6, "y contains one class only"),
+        (np.flatnonzero(np.isin(clusters()[1], [0, 2])), [-1] * 6, "y contains one class only"),
     ],
 )
 def test_rejects_invalid_updates_and_changes_nothing(rows: Any, labels: Any, message: str) -> None:

@@ -21,7 +21,14 @@ from lapwing._parameters import is_count, parameters
 from lapwing._rows.base import PointData, PointsLike
 from lapwing.classes.decoding import of_each_class, predict_codes
 from lapwing.classes.label_checks import new_spelling, suspicious
-from lapwing.classes.markers import is_auto, objects, plain, read_column, settle
+from lapwing.classes.markers import (
+    find_unlabeled,
+    is_auto,
+    objects,
+    plain,
+    read_column,
+    settle,
+)
 from lapwing.classes.probabilities import SharpnessPrior, fit_sharpness
 from lapwing.estimators import diagnostics
 from lapwing.estimators.input_checks import warn_labels
@@ -106,7 +113,8 @@ class Updatable(SemiSupervisedEstimator[P, S]):
         new = frozenset(at.tolist())
         chosen = new & kept.named if how is None else new if how == "suggested" else frozenset()
         kept = replace(kept, chosen=kept.chosen - new | chosen)
-        y = _with_labels(self._labels_as_given(before), at, labels)
+        marker, classes = self._parameter("unlabeled"), before.targets.classes
+        y = _with_labels(self._labels_as_given(before), at, labels, marker, classes)
         targets = self._read_again(y, before.targets)
         warn_labels(new_spelling(targets.classes, before.targets.classes))
         raw = before.problem.row_weights / before.targets.class_weights
@@ -382,10 +390,16 @@ def _rows(rows: ArrayLike, n_rows: int) -> Array:
     return at.astype(np.intp)
 
 
-def _with_labels(y: Array, rows: Array, labels: ArrayLike) -> Array:
+def _with_labels(y: Array, rows: Array, labels: ArrayLike, marker: object, classes: Array) -> Array:
     given = read_column([labels] if np.ndim(labels) == 0 else labels)
     if len(given) != len(rows):
         raise ValueError(f"{len(rows)} rows and {len(given)} labels were given: one label a row.")
-    y = y.copy()
-    y[rows] = given.tolist() if y.dtype.kind == "O" else given.astype(np.float64)
+    if y.dtype.kind == "f" and given.dtype.kind in "fiub":
+        y = y.copy()
+        y[rows] = given
+        return y
+    given, y = objects(map(plain, given)), objects(y)  # to be read, or refused, as by `fit`
+    if is_auto(marker):  # if 1 is the only class left, -1 would be read as a class
+        given[find_unlabeled(given, marker, classes)] = None
+    y[rows] = given
     return settle(y)
