@@ -256,6 +256,23 @@ def test_a_terminal_sees_progress_and_standard_output_stays_clean(
     assert "\x1b" not in said
 
 
+def test_standard_output_on_a_full_disk(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    done(run(f"{FIT} --method laperls --model m"))
+    stream = io.StringIO()
+
+    def flush() -> None:
+        if stream.getvalue():
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(stream, "flush", flush)
+    monkeypatch.setattr(sys, "stdout", stream)
+    assert cli.main(["predict", "m", "iris.csv"]) == 2
+    told = "error: the output could not be written: No space left on device. Free some space.\n"
+    assert capsys.readouterr().err == told
+
+
 @pytest.mark.slow
 def test_a_pipe_closed_by_its_reader_ends_the_command_silently() -> None:
     words = [*COMMAND, "--help"]
@@ -330,8 +347,9 @@ def test_an_error_is_one_line(
 
 
 @POSIX
-def test_a_full_disk_leaves_no_partial_file(folder: Path) -> None:
+def test_a_full_disk_leaves_no_partial_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     resource = pytest.importorskip("resource")
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)  # Python would keep a part of it
     names = {"p.csv", "p.parquet", "m.lapwing", "r.html"}
     for name in names:
         Path(name).write_text("precious")
