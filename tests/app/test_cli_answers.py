@@ -140,6 +140,7 @@ def test_files_have_the_encoding_and_notation_of_the_table(encoding: str, flag: 
         written = Path(path).read_bytes()
         assert written.startswith(b"\xef\xbb\xbf") == (encoding == "utf-8-sig")
         assert written.startswith((b"\xff\xfe", b"\xfe\xff")) == (encoding == "utf-16")
+    assert all("," in row["margin"] for row in read("p.csv", ";", encoding))
     rows, own = (read(path, ";", encoding) for path in ("n.csv", "t.csv"))
     assert any(row["Rabatt"].endswith(" %") and "," in row["Rabatt"] for row in rows)
     for row in rows:
@@ -292,3 +293,7 @@ def test_cells_and_ids_reformatted_by_a_spreadsheet_are_accepted() -> None:
     assert told["labeled"] == 14
     assert "1 cell differs between next.csv and t.csv: row " in told["remarks"][1]
     assert told["remarks"][1].endswith("Only the labels are taken from next.csv")
+    # Ids that differ only by leading zeros do not match each other.
+    write("t.csv", [*read("t.csv"), {"name": "7", "a": "0", "b": "0", "y": ""}])
+    write("next.csv", [{"name": "07", "y": "u"}, {"name": "0009", "y": "u"}])
+    refused(run(FIT), "holds '0009'", "and '07', which is not")

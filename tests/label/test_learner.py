@@ -11,7 +11,13 @@ import scipy.sparse as sp
 from lapwing import LapERLSClassifier
 from lapwing._label.history import NO_CODE
 from lapwing._label.learner import Learner
-from tests.label.pages import X
+from tests.label.pages import TRUTH, X
+
+
+def test_graph_suggests_rows_of_clusters_without_a_label() -> None:
+    point_graph, _ = Learner(LapERLSClassifier(), X).prepare()
+    found = point_graph.cover(np.array(TRUTH) == "u", 2, np.empty(0, dtype=np.intp))
+    assert {TRUTH[row] for row in found} == {"v", "w"}
 
 
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "sparse"])

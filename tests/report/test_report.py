@@ -1018,6 +1018,14 @@ def test_page_of_a_path_of_parameters(case: str, request: pytest.FixtureRequest)
     assert ("the error on left-out labels is" in page) is numbers
 
 
+def test_no_left_out_error_where_equal_rows_have_different_labels(sine: Any) -> None:
+    table = sine[0].table
+    first = np.flatnonzero(table.labeled)[0]
+    X, y = np.vstack([table.X, table.X[[first]]]), np.append(table.y, table.y[first] + 1)
+    fit = outcome(X, y, LapRLSRegressorCV(), unlabeled=table.unlabeled, twin=False)
+    assert collect(fit).path["left_out_rmse"] is None
+
+
 NAME = st.text(st.characters(exclude_categories=["Cs"]), max_size=9)
 
 
