@@ -58,6 +58,7 @@ UNKNOWN = np.where((np.arange(60) == 4)[:, None] & (np.arange(4) == 1), np.nan, 
     [
         (X * [1, 1e200, 1, 1], Y, "Column 1 of X varies beyond what float64 can square"),
         ((X * [1, 1e30, 1, 1]).astype(np.float32), Y, "Column 1 of X varies beyond what float32"),
+        (X * [1, 1e-200, 1, 1], Y, "Column 1 of X varies beyond what float64 can square"),
         (UNKNOWN, Y, "NaN.*row 4, column 1"),
         (X, Y[:3], "X has 60 rows, but y has 3 entries"),
         (X, np.full(60, np.nan), "y contains no label"),

@@ -103,14 +103,15 @@ class RelevanceScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         targets, labeled = read_targets(y)
         with np.errstate(over="ignore", invalid="ignore"):
             deviations = np.asarray(X.std(axis=0), dtype=np.float64)
-        if not np.isfinite(deviations).all():
-            j = int(np.flatnonzero(~np.isfinite(deviations))[0])
+            # Deviations of constant columns may exceed 0 as the mean is rounded.
+            alike = np.ptp(X, axis=0) <= _ROUNDING * np.finfo(X.dtype).eps * np.abs(X).max(axis=0)
+        wrong = ~np.isfinite(deviations) | ((deviations == 0) & ~alike)
+        if wrong.any():
+            j = int(np.flatnonzero(wrong)[0])
             raise ValueError(
                 f"Column {j} of X varies beyond what {X.dtype} can square. Divide it by its size."
             )
-        # Constant columns are not scaled. Their deviations may exceed 0 as the mean is rounded.
-        alike = np.ptp(X, axis=0) <= _ROUNDING * np.finfo(X.dtype).eps * np.abs(X).max(axis=0)
-        deviations[alike] = 1
+        deviations[alike] = 1  # these columns are not scaled
         rows = np.flatnonzero(labeled)
         rows = rows[np.argsort(targets[rows], kind="stable")]
         if len(rows) > _MOST_TARGETS:
