@@ -84,6 +84,11 @@ def test_machine_with_reversed_ranks_gives_no_contradiction(
     assert found(objective) is None
 
 
+def test_many_columns_share_the_level() -> None:
+    assert found(column(0.2)) is not None
+    assert found(column(0.2), n_tests=1000) is None
+
+
 def test_is_invariant_to_order_scale_and_translation() -> None:
     objective = column(0.15)
     features = objective.features.space.features
