@@ -136,6 +136,7 @@ def test_new_points_get_the_mean_of_regression_and_vote(space: Any) -> None:
     solved = np.linalg.solve(system, np.vstack([g, np.zeros((1, 3))]))
     smooth = rbf_kernel(Z, X, gamma=model.kernel_.gamma) @ solved[:n] + solved[n]
     assert_allclose(scores(model, Z), (smooth + vote) / 2, atol=1e-6)
+    assert_allclose(scores(model.set_params(n_votes=0).fit(X, y), Z), smooth, atol=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -208,6 +208,8 @@ def test_tied_directions_are_all_taken(lanczos: bool, monkeypatch: pytest.Monkey
         assert principal_rotation(X, 1).directions.shape == (9, 1)
     square = np.stack(np.meshgrid(np.arange(5.0), np.arange(5.0)), -1).reshape(-1, 2)
     assert principal_rotation(square, 1).directions.shape == (2, 2)
+    # Axes of opposite directions are one.
+    assert principal_rotation(factorial(2, 2), 64).directions.shape == (4, 2)
 
 
 @pytest.mark.parametrize(
