@@ -221,6 +221,11 @@ def test_first_screen_and_accessibility_tree(open_page: Any) -> None:
         assert box is not None
         assert box["y"] + box["height"] <= 900, part
     assert page.locator("details[open]").count() == 0
+    links = page.get_by_role("navigation").get_by_role("link").all()
+    assert len(links) > 5
+    for target in [link.get_attribute("href") for link in links]:
+        page.evaluate("target => { location.hash = target; }", target)
+        page.locator(target).wait_for(state="visible")  # a folded one opens
     names = [page.get_by_role(role).count() for role in ("banner", "navigation", "main")]
     assert names == [1, 1, 1]
     assert page.get_by_role("heading", level=1).inner_text() == "Answers for 114 rows"
