@@ -272,6 +272,13 @@ def test_info_distinguishes_quantities_from_classes() -> None:
     assert found(run("info t.svm --json"))["labels"] == {"": 0, "0": 6, "1": 6}
 
 
+@pytest.mark.parametrize("one", ["1", "1.0"])
+def test_info_counts_classes_as_fit_does(one: str) -> None:
+    labels = ["1.0", "2.0", one, "2.0"] + [""] * 16
+    write_rows("t.csv", "x,y", [(i % 7, label) for i, label in enumerate(labels)])
+    assert found(run("info t.csv --label y --json"))["labels"] == {"": 16, "1": 2, "2": 2}
+
+
 def test_info_counts_components_without_a_label() -> None:
     X, y = make_blobs(90, 2, centers=[[0, 0], [50, 0], [0, 50]], random_state=0)
     labels = ["ab"[c] if c < 2 and i < 30 else "" for i, c in enumerate(y)]

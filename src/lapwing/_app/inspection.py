@@ -35,6 +35,7 @@ from lapwing._tables.frames import join_columns
 from lapwing._tables.inference import MAX_VALUES, missing_words
 from lapwing._tables.labels import (
     LabelColumn,
+    class_values,
     hold_fractions,
     mark_unlabeled,
     numbers_of,
@@ -100,6 +101,13 @@ def inspect(request: InfoRequest) -> dict[str, Any]:
         # A fit refuses them, because they probably mark unlabelled rows.
         words, certain = words_in_most_rows(counts, labels.size)
         markers = {word: counts[word] for word in words if certain}
+    if counts and not numbers:
+        # 1 and 1.0 are one class, named as by a fit.
+        *_, code = class_values(counts, (), request.source)
+        merged: Counter[str] = Counter()
+        for text, n in counts.items():
+            merged[str(code[text])] += n
+        counts = dict(sorted(merged.items()))
     sample = _sample(features, encoder, request, raw.n)
     encoded, prepared = features.named(ENCODED), sample.prepared
     size = _size_of(features, sample, raw.n)

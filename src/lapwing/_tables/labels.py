@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -291,7 +291,7 @@ class LabelColumn:
         texts, labeled = self.column.texts, self.labeled()
         if not labeled.any():
             return CodedLabels(np.full(texts.size, "", dtype=object), labeled, "")
-        classes, marker, code = _class_values(set(texts[labeled].tolist()), truth, self.where)
+        classes, marker, code = class_values(set(texts[labeled].tolist()), truth, self.where)
         if len(classes) == 1 and not self.incomplete:
             raise ValueError(
                 f"{self.where} holds only one class, {str(classes[0])!r}; two are needed. If the "
@@ -407,8 +407,8 @@ def hold_fractions(texts: Iterable[str], decimal: str = ".") -> bool:
     return len(numbers) == len(known) and any(value % 1 for value in numbers)
 
 
-def _class_values(
-    texts: set[str], truth: Iterable[str], where: str
+def class_values(
+    texts: Collection[str], truth: Iterable[str], where: str
 ) -> tuple[NDArray[Any], int | str, dict[str, int | str]]:
     """Return the classes, a marker that is not a class, and the class of each text.
 
