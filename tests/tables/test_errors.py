@@ -95,6 +95,7 @@ STRICT: dict[str, tuple[Any, ...]] = {
         r"'feature_names' has the shape \(1,\), but 'X' has 3 columns"),
     "complex.npz": ({"X": _X, "y": [0j, 1, 2]}, r"'y' has the type complex128"),
     "hidden.npz": ({"X": _X, "y": [-1, 1, -1]}, r"only one class, '1'.*blank or '-1'"),
+    "code.npy": (_X.astype(object), "not a readable NPY file: it holds Python objects"),
     "code.npz": ({"X": np.eye(2), "y": np.array(["a", None], dtype=object)},
         r"array 'y' holds Python objects.*Save it as text"),
     "code too.npz": ({"X": _X.astype(object), "y": np.array(["a", "b", ""])},
