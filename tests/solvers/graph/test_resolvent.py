@@ -118,6 +118,11 @@ def test_scales_have_the_given_contrasts(sizes: tuple[int, ...]) -> None:
     assert [scale.contrast for scale in found] == list(wanted)
     for scale in found:
         assert contrast(problem, Q, scale.s) == pytest.approx(scale.contrast, abs=0.02)
+    # Whatever the unit of the weights.
+    labeled = dict(zip(problem.index.tolist(), problem.codes.tolist(), strict=True))
+    W = problem.graph.affinity  # type: ignore[attr-defined]
+    again, _ = scales_of_contrast(graph_problem(1e-3 * W, labeled, len(sizes)), Q, wanted)
+    assert_allclose(again, found, rtol=1e-6)
 
 
 def test_disconnected_components_keep_their_contrast() -> None:
