@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb, to_rgba
@@ -85,9 +86,12 @@ def test_background_of_the_class_fades_at_boundaries(name: str, paper: str) -> N
         assert (np.diff(mixed[np.argsort(ahead[mine])]) > -1e-12).all()
 
 
-@pytest.mark.parametrize(("labels", "marker"), [([0, 1], -1), (["a", "b"], None), ([0, 1], 9)])
+@pytest.mark.parametrize(
+    ("labels", "marker"), [([0, 1], -1), (["a", "b"], None), ([0, 1], 9), ([0, 1], pd.NA)]
+)
 def test_labelled_and_unlabelled_points(labels: list[Any], marker: Any) -> None:
-    known = {} if marker != 9 else {"unlabeled": 9}  # the others are known by themselves
+    named = isinstance(marker, int) and marker > 0  # the others are known by themselves
+    known = {"unlabeled": marker} if named else {}
     y = np.array([labels[0], labels[0], labels[1], *[marker] * (len(X) - 3)], dtype=object)
     display = draw_map(Linear((1.0, 0.0), classes=labels), X, y, **known)
     shown = [display.unlabeled_, *display.labeled_]

@@ -306,8 +306,9 @@ def codes_of(y: object, n: int, unlabeled: Any, classes: NDArray[Any]) -> NDArra
     check_consistent_length(np.empty(n), labels)
     hidden = find_unlabeled(labels, unlabeled, classes)
     codes = np.full(n, -1, dtype=np.intp)
+    known = np.flatnonzero(~hidden)  # pandas.NA equals nothing, and has no truth value
     for k, c in enumerate(classes):
-        codes[~hidden & (labels == c)] = k
+        codes[known[labels[known] == c]] = k
     strange = labels[~hidden & (codes < 0)]
     if len(strange):
         first = plain(strange[0])
