@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -77,6 +78,8 @@ def test_every_point_of_a_class_may_be_drawn() -> None:
         (np.array(["a", "b"]), -1, object),
         (np.array([True, False]), -1, object),
         (np.array([3, 4]), None, object),
+        (pd.array([3, 4]), -1, np.int64),
+        (pd.Series([True, False], dtype="boolean"), -1, object),
     ],
 )
 def test_type_is_widened_only_for_the_marker(labels: Any, marker: Any, dtype: Any) -> None:

@@ -59,7 +59,8 @@ def mask_labels(
     >>> mask_labels([0, 0, 1, 1, 2], labeled_indices=[1, 4])
     array([-1,  0, -1, -1,  2])
     """
-    labels = np.asarray(column_or_1d(y))
+    # Of nullable columns scikit-learn would make floats.
+    labels = np.asarray(column_or_1d(y.to_numpy() if hasattr(y, "to_numpy") else y))
     if is_auto(unlabeled):
         raise ValueError(
             "unlabeled='auto' is an option of estimators; give the marker to write, such as -1 or "
