@@ -15,7 +15,7 @@ from sklearn.datasets import dump_svmlight_file
 from lapwing._app import labelling, reading
 from lapwing._app.requests import LabelRequest
 from lapwing._label.serving import LabelServer
-from tests.helpers.commandline import Answer, done, found, run
+from tests.helpers.commandline import Answer, done, found, run, warned
 from tests.helpers.tables import Rows, read, table, truth, write
 from tests.label.pages import Browser
 
@@ -73,6 +73,19 @@ def gives_the_same(words: list[str]) -> Answer:
 
 
 # --- downloads ------------------------------------------------------------------------------------
+
+
+def test_downloaded_labels_record_which_rows_were_suggested() -> None:
+    rows = unlabeled()
+    with page(label="y", id="name") as (server, browser):
+        for _ in range(6):
+            assert server.session.rest()
+            label(browser, rows, browser.get("api/state")["suggestions"][:1])
+        words = take_along(browser, "labels.csv")
+    chosen = [row["chosen"] for row in read("labels.csv")]
+    assert set(chosen) == {"suggested", "random"}
+    told = f"{chosen.count('suggested')} of the 6 labels are of rows that were suggested"
+    warned(run(*words), told)
 
 
 def test_rows_are_found_by_words_in_other_columns() -> None:
