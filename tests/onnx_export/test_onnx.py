@@ -323,9 +323,20 @@ def test_estimators_without_an_onnx_form_are_refused(
 
 
 def test_an_unfitted_model_is_reported() -> None:
-    for model in (LapSVC(), make_pipeline(StandardScaler(), LapSVC())):
+    pipeline, chooser = make_pipeline(StandardScaler(), LapSVC()), lapwing.FewLabelClassifier()
+    for model in (LapSVC(), pipeline, chooser):
         with pytest.raises(NotFittedError):
             to_onnx(model)
+
+
+def test_several_targets_are_exported_one_by_one() -> None:
+    alone = Candidate("ridge", lapwing.LapRLSRegressor("linear", gamma_I=0), "labels alone")
+    for model in (lapwing.LapRLSRegressor(), lapwing.FewLabelRegressor([alone])):
+        targets = np.column_stack([X[:, 0], X[:, 0]])
+        targets[20:] = np.nan
+        with pytest.raises(ValueError, match=r"single target.* Use model\.estimators_\[j\]"):
+            to_onnx(model.fit(X, targets))
+        to_onnx(model.estimators_[1])
 
 
 def test_a_model_too_large_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
