@@ -141,6 +141,17 @@ def test_reads_matrix_market_files(tmp_path: Path) -> None:
     np.testing.assert_array_equal(both.X.toarray(), np.tile(dense[:, [1, 4]], (2, 1)))
 
 
+@pytest.mark.parametrize(("n", "labeled"), [(12, [0, 2]), (13, [0, 3])])
+def test_labels_with_and_without_lines_for_empty_rows(
+    tmp_path: Path, n: int, labeled: list[int]
+) -> None:
+    cells = "".join(f"{i},{i % 3}\n" for i in range(11))
+    path = write(tmp_path / "t.csv", f"p,q\n1,2\n,\n{cells}")
+    labels = ["a", "", "b"] if n == 12 else ["a", "", "", "b"]
+    table = read(path, label=None, labels_file=labels_of(tmp_path, *labels, n=n))
+    assert (len(table.X), np.flatnonzero(table.labeled).tolist()) == (n, labeled)
+
+
 def test_a_matrix_for_a_model_of_a_table(tmp_path: Path) -> None:
     table = read(write(tmp_path / "t.csv", "p,q,y\n" + rows("{a},{b},{y}")))
     write(tmp_path / "n.npz", {"X": table.X[:4, ::-1], "feature_names": np.array(["q", "p"])})

@@ -21,6 +21,7 @@ from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ import numpy as np
 from lapwing._tables.cells import Cells, as_text, plain_number, unambiguous_number, usual_mark
 from lapwing._tables.columns import Dialect, RawTable, TextColumn
 from lapwing._tables.inference import marks_of_table
+from lapwing._tables.matrices import count_labels
 from lapwing._tables.roles import SEPARATORS, ColumnRoles, ReadOptions, Selection
 from lapwing._tables.source import ENCODING_NAMES, Source, find_encoding, open_text
 from lapwing._words import visible
@@ -64,9 +66,14 @@ def read_csv(source: Source, selection: Selection) -> RawTable:
     usual = "," if layout.separator == ";" else ""
     decimal = usual if selection.decimal == "auto" else selection.decimal
     grouped = not selection.strict and (selection.grouped or decimal == ",")
-    # The number of labels in a separate file must be that of all rows.
-    all_rows = selection.strict or selection.labels_file is not None
+    all_rows = selection.strict
     raw, n_empty = _read(source, layout, roles, grouped, all_rows)
+    if n_empty and selection.labels_file is not None:
+        # The page to label on writes no lines for empty rows; others do. A pipe is read only once.
+        labels = Path(selection.labels_file)
+        all_rows = not labels.is_file() or count_labels(labels) != raw.n
+        if all_rows:
+            raw, n_empty = _read(source, layout, roles, grouped, all_rows)
     if not (grouped or selection.strict) and marks_of_table(raw.cells)[","]:
         raw, n_empty = _read(source, layout, roles, True, all_rows)
     if n_empty:

@@ -306,19 +306,27 @@ def read_labels(path: Path, n: int) -> tuple[TextColumn, str]:
     ValueError
         If it is not such a file, or the number of labels is wrong.
     """
-    with open_source(path) as source:
-        marker = ""
-        if source.suffix == ".npy":
-            values = _load_array(source)
-            if not isinstance(values, np.ndarray) or values.ndim != 1:
-                raise ValueError(f"{source} must hold one array with one label for each row.")
-            labels, marker = _texts(values, str(source)), _usual_marker(values)
-        else:
-            with open_text(source, find_encoding(source, utf8_only=True)) as lines:
-                labels = as_text([line.strip() for line in lines])
+    labels, marker, source = _load_labels(path)
     if len(labels) != n:
         raise ValueError(
             f"{source} has {len(labels)} labels, but the table has {n} rows; there must be one "
             "line (blank for no label) or entry for each row, and no heading."
         )
     return TextColumn(labels), marker
+
+
+def count_labels(path: Path) -> int:
+    """Return the number of labels in a file for `read_labels`."""
+    return len(_load_labels(path)[0])
+
+
+def _load_labels(path: Path) -> tuple[NDArray[Any], str, str]:
+    """Return labels, their marker besides blanks, and the name of the file."""
+    with open_source(path) as source:
+        if source.suffix == ".npy":
+            values = _load_array(source)
+            if not isinstance(values, np.ndarray) or values.ndim != 1:
+                raise ValueError(f"{source} must hold one array with one label for each row.")
+            return _texts(values, str(source)), _usual_marker(values), str(source)
+        with open_text(source, find_encoding(source, utf8_only=True)) as lines:
+            return as_text([line.strip() for line in lines]), "", str(source)
