@@ -204,6 +204,7 @@ def test_a_marker_of_classes_can_be_chosen(kind: Any) -> None:
         (EVERY, ["a", "b", "?", "a"], {}, r"Pass unlabeled='\?' if it marks unlabelled rows"),
         ((LabeledShuffleSplit,), [0, 1, 2] * 6, {"train_size": 2},
             r"train_size=2 leaves 2 labels .* 3 classes: train on at"),
+        ((LabeledShuffleSplit,), [0, 0, 1, 1], {"n_splits": 0}, "n_splits=0 must be a whole"),
         (FOR_REGRESSION, [3, 8, -1, 5], {}, r"label can be held out: .* pass regression=True\.$"),
         ((LabeledStratifiedKFold,), [3, 8, -1, 5], {}, r"Label another row of a class\.$"),
         (FOR_REGRESSION, [0.5, np.nan], {}, "No target can be held out: y has only one"),

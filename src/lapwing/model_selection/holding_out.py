@@ -39,7 +39,7 @@ from sklearn.utils.validation import _check_method_params, check_consistent_leng
 
 from lapwing._arrays import Array
 from lapwing._host.warn import collect_warnings, warn
-from lapwing._parameters import parameters
+from lapwing._parameters import COUNT, check, parameters
 from lapwing._rows.base import PointsLike
 from lapwing._words import quoted
 from lapwing.classes.label_checks import check_labels
@@ -402,6 +402,9 @@ class LabeledShuffleSplit(LabeledSplitter):
     random_state: int | np.random.RandomState | None = None
     unlabeled: object = "auto"
     regression: bool | str = "auto"
+
+    def __post_init__(self) -> None:
+        check({"n_splits": self.n_splits}, {"n_splits": COUNT})
 
     def _count_splits(self, y: ArrayLike | None) -> int:
         return self.n_splits
