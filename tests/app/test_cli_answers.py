@@ -283,6 +283,15 @@ def test_suggested_rows_in_other_formats_can_be_labelled(
     assert not any("differ" in remark for remark in again["remarks"])
 
 
+def test_answers_may_have_another_decimal_mark() -> None:
+    rows = table()
+    commas = [row | {name: row[name].replace(".", ",") for name in "ab"} for row in rows]
+    write("t.csv", commas, ";")
+    write("next.csv", [row | {"y": "u"} for row in rows[20:24]])
+    told = found(run(f"{FIT} --json"))
+    assert told["remarks"][0].startswith("4 rows got their label from next.csv")
+
+
 def test_cells_and_ids_reformatted_by_a_spreadsheet_are_accepted() -> None:
     write("t.csv", [row | {"name": f"{i:04d}"} for i, row in enumerate(table())])
     suggest(BY_NAME)

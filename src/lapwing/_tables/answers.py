@@ -178,7 +178,8 @@ def _compare(sheet: RawTable, name: str, raw: RawTable, rows: NDArray[np.intp]) 
 def _is_same(a: str | float, b: str | float) -> bool | None:
     """Compare two cells; None if it is not clear what they mean."""
     if isinstance(a, str) and isinstance(b, str):
-        return without_guard(a) == b
+        # Another program may write another decimal mark.
+        return without_guard(a) == b or not _readings(a).isdisjoint(_readings(b))
     one, other = map(_as_number, (a, b))
     if one is None or other is None:
         return None
@@ -188,10 +189,14 @@ def _is_same(a: str | float, b: str | float) -> bool | None:
 def _as_number(value: str | float) -> float | None:
     if isinstance(value, float):
         return None if math.isnan(value) else value
-    point, comma = (read_amount(value, decimal) for decimal in ".,")
-    # 1.234 is ambiguous.
-    found = {amount.value for amount in (point, comma) if amount is not None}
+    found = _readings(value)
     return found.pop() if len(found) == 1 else None
+
+
+def _readings(text: str) -> set[float]:
+    """Return the numbers that a cell can be; 1.234 is ambiguous."""
+    amounts = (read_amount(text, decimal) for decimal in ".,")
+    return {amount.value for amount in amounts if amount is not None}
 
 
 def _show(value: str | float) -> str:
