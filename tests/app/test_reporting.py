@@ -15,6 +15,7 @@ import polars as pl
 import pytest
 import scipy.sparse as sp
 from scipy.spatial.distance import cdist
+from sklearn.base import clone
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import make_moons
 from sklearn.exceptions import NotFittedError
@@ -167,6 +168,8 @@ def test_the_report_of_a_choice_shows_the_comparison(sizes: Any) -> None:
     assert f"Why {type(model.best_estimator_).__name__}" in page
     assert model.evidence_.verdict in page
     assert "Why " not in lapwing.report(model.best_estimator_, X, y).html
+    step = make_pipeline(StandardScaler(with_std=False), clone(model)).fit(X, y)
+    assert "Why " in lapwing.report(step, X, y).html
     # The page names the candidates that got the class sizes.
     names = [row.name for row in model.evidence_.table]
     assert all(f"<code>{name}</code>" in page for name in names)
@@ -178,7 +181,7 @@ def test_estimators_for_several_targets_are_reported_one_by_one() -> None:
     model = FewLabelRegressor()
     model.estimators_ = []
     with pytest.raises(TypeError, match=r"single target: pass its estimators_\[j\]\.best_estim"):
-        find_command_method(model, model)
+        find_command_method(model)
 
 
 # --- display and files ----------------------------------------------------------------------------

@@ -109,13 +109,13 @@ def fit_record(
     title: str = "",
 ) -> FitRecord:
     """Return the record of a fit in Python; parameters and errors as in `report`."""
-    choice = None
-    if isinstance(model, FewLabelClassifier):
-        check_is_fitted(model)
-        choice, model = Choice(model.evidence_), model.best_estimator_
-    pipeline = model if isinstance(model, Pipeline) else Pipeline([("estimator", model)])
+    choice, pipeline = None, _as_pipeline(model)
+    if isinstance(few := pipeline[-1], FewLabelClassifier):
+        check_is_fitted(few)
+        choice, best = Choice(few.evidence_), _as_pipeline(few.best_estimator_)
+        pipeline = Pipeline([*pipeline.steps[:-1], *best.steps])
     estimator = pipeline[-1]
-    method = find_command_method(estimator, model)
+    method = find_command_method(estimator)
     check_is_fitted(estimator)
     given = pipeline[:-1].transform(X) if len(pipeline) > 1 else X
     points = given if is_sparse(given) else np.asarray(given)
@@ -156,7 +156,11 @@ def fit_record(
     )
 
 
-def find_command_method(estimator: Any, model: Any) -> CommandMethod:
+def _as_pipeline(model: Any) -> Pipeline:
+    return model if isinstance(model, Pipeline) else Pipeline([("estimator", model)])
+
+
+def find_command_method(estimator: Any) -> CommandMethod:
     """Return the method of an estimator.
 
     Raises
@@ -167,8 +171,8 @@ def find_command_method(estimator: Any, model: Any) -> CommandMethod:
     found = method_of(estimator)
     if found is not None:
         return found
-    best = " Pass its best_estimator_." if hasattr(model, "best_estimator_") else ""
-    if hasattr(model, "estimators_"):
+    best = " Pass its best_estimator_." if hasattr(estimator, "best_estimator_") else ""
+    if hasattr(estimator, "estimators_"):
         best = " A report is of a single target: pass its estimators_[j].best_estimator_."
     raise TypeError(
         "report takes a fitted estimator of lapwing, or a Pipeline that ends in one; got "
