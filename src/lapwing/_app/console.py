@@ -374,7 +374,7 @@ def describe_info(info: dict[str, Any]) -> Parts:
         name = info["suggested_label"]
         yield f"No --label is given; {name!r} looks most like a column of labels."
     first = ", once the errors are corrected" if info["errors"] else ""
-    _, verb, *_ = info["command"].split()
+    verb = info["command"].split()[1]
     yield f"To {verb} this table{first}:"
     yield f"  {info['command']}"
 

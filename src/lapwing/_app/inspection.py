@@ -102,12 +102,7 @@ def inspect(request: InfoRequest) -> dict[str, Any]:
         words, certain = words_in_most_rows(counts, labels.size)
         markers = {word: counts[word] for word in words if certain}
     if counts and not numbers:
-        # 1 and 1.0 are one class, named as by a fit.
-        *_, code = class_values(counts, (), request.source)
-        merged: Counter[str] = Counter()
-        for text, n in counts.items():
-            merged[str(code[text])] += n
-        counts = dict(sorted(merged.items()))
+        counts = _counts_by_class(counts, request.source)
     sample = _sample(features, encoder, request, raw.n)
     encoded, prepared = features.named(ENCODED), sample.prepared
     size = _size_of(features, sample, raw.n)
@@ -165,8 +160,17 @@ def _read(request: InfoRequest, selection: Selection) -> tuple[RawTable, LabelCo
     if raw.labels is None and request.labels_file is None:
         return raw, None, False
     written = LabelColumn.of(raw, selection)
-    told = warn_of_quantities(written.given, f"{request.source}: the label column")
-    return raw, written, told
+    where = f"{request.source}: the label column"
+    return raw, written, warn_of_quantities(written.given, where)
+
+
+def _counts_by_class(counts: Mapping[str, int], source: str) -> dict[str, int]:
+    """Add the rows of texts of one class, such as 1 and 1.0, under its name in a fit."""
+    *_, class_of = class_values(counts, (), source)
+    found = Counter[str]()
+    for text, n in counts.items():
+        found[str(class_of[text])] += n
+    return dict(sorted(found.items()))
 
 
 @dataclass(frozen=True)

@@ -417,7 +417,8 @@ class LabelRequest(LearningRequest):
     def read_options(self) -> ReadOptions:
         """Options of reading the table."""
         _, learnt = self._split_texts()
-        text = tuple(name for name in learnt if name not in self.shown)
+        shown = self.shown
+        text = tuple(name for name in learnt if name not in shown)
         return replace(super().read_options, text=text)
 
     @property
