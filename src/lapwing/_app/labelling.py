@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_array, check_consistent_length
 from lapwing._app import fitting
 from lapwing._app.fitting import Outcome
 from lapwing._app.reading import points_of
-from lapwing._app.reporting import fit_record, table_of
+from lapwing._app.reporting import as_pipeline, fit_record, table_of
 from lapwing._app.requests import PREDICTIONS, FitRequest, LabelRequest
 from lapwing._app.settings import make_estimator
 from lapwing._app.workflow import save_fit
@@ -186,7 +186,7 @@ def label(
 
 
 def _pipeline_of(model: Any) -> Pipeline:
-    pipeline = model if isinstance(model, Pipeline) else Pipeline([("estimator", model)])
+    pipeline = as_pipeline(model)
     last = pipeline[-1]
     known = last.get_params(deep=False) if hasattr(last, "get_params") else {}
     if "updatable" not in known or not hasattr(last, "predict_proba"):

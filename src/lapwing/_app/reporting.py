@@ -109,10 +109,10 @@ def fit_record(
     title: str = "",
 ) -> FitRecord:
     """Return the record of a fit in Python; parameters and errors as in `report`."""
-    choice, pipeline = None, _as_pipeline(model)
+    choice, pipeline = None, as_pipeline(model)
     if isinstance(few := pipeline[-1], FewLabelClassifier):
         check_is_fitted(few)
-        choice, best = Choice(few.evidence_), _as_pipeline(few.best_estimator_)
+        choice, best = Choice(few.evidence_), as_pipeline(few.best_estimator_)
         pipeline = Pipeline([*pipeline.steps[:-1], *best.steps])
     estimator = pipeline[-1]
     method = find_command_method(estimator)
@@ -156,7 +156,8 @@ def fit_record(
     )
 
 
-def _as_pipeline(model: Any) -> Pipeline:
+def as_pipeline(model: Any) -> Pipeline:
+    """Return a pipeline unchanged, and an estimator as its only step."""
     return model if isinstance(model, Pipeline) else Pipeline([("estimator", model)])
 
 
