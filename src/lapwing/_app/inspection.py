@@ -165,7 +165,7 @@ def _read(request: InfoRequest, selection: Selection) -> tuple[RawTable, LabelCo
 
 
 def _counts_by_class(counts: Mapping[str, int], source: str) -> dict[str, int]:
-    """Add the rows of texts of one class, such as 1 and 1.0, under its name in a fit."""
+    """Count the rows of each class, named as in a fit; texts such as 1 and 1.0 are one class."""
     *_, class_of = class_values(counts, (), source)
     found = Counter[str]()
     for text, n in counts.items():

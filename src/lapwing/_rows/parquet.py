@@ -110,7 +110,7 @@ def height_of(path: Path) -> int:
     Raises
     ------
     ValueError
-        If it is none.
+        If it is not a Parquet file.
     """
     with reading_parquet(path) as pl:
         return int(pl.scan_parquet(path, glob=False).select(pl.len()).collect().item())
@@ -143,7 +143,7 @@ def schema_of(path: Path) -> Any:
     Raises
     ------
     ValueError
-        If it is none.
+        If it is not a Parquet file.
     """
     with reading_parquet(path) as pl:
         return pl.scan_parquet(path, glob=False).collect_schema()

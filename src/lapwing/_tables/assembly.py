@@ -395,7 +395,7 @@ def warn_of_bad_cells(features: Features, raw: RawTable) -> None:
 
 
 def check_ids(raw: RawTable, *, usual: bool = False) -> None:
-    """Raise ValueError if ids are missing or repeated; `usual` ones are those of a model."""
+    """Raise ValueError if ids are missing or repeated; `usual` if a model named their column."""
     if raw.ids is None:
         return
     where = f"{raw.source}: id column {raw.roles.id!r}"

@@ -218,7 +218,7 @@ def appended(X: Array, locked: Array | None, good: int) -> Array:
 
 
 def columns_from(X: Array, good: int) -> Array:
-    """Return the vectors of X from the one at `good` on, as an array of their own."""
+    """Return a copy of the vectors of X after the first `good`."""
     return np.ascontiguousarray(X[:, good:])
 
 
