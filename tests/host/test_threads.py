@@ -74,7 +74,7 @@ def test_blas_is_held_by_all_threads_of_a_pool_and_let_go_by_the_last(first_out:
         pass
     leave = [threading.Event(), threading.Event()]
     seen: list[list[int]] = []
-    entered = threading.Barrier(3, timeout=10)
+    entered = threading.Barrier(3, timeout=60)
 
     def work(number: int) -> None:
         with threads.single_blas_thread():
@@ -153,7 +153,7 @@ def test_shared_work_comes_back_in_order(n_threads: int) -> None:
 
 
 def test_work_is_shared_by_as_many_threads_as_asked_for() -> None:
-    together = threading.Barrier(3, timeout=10)  # none gets on before all three are there
+    together = threading.Barrier(3, timeout=60)  # none gets on before all three are there
     assert len(threads.share(3, lambda _: together.wait(), range(3))) == 3
     assert threads.share(2, lambda _: threads.in_pool(), range(2)) == [True, True]
     assert not threads.in_pool()
@@ -172,7 +172,7 @@ def test_threads_are_found_again_after_a_fork() -> None:
     child = context.Process(target=_shared, args=(queue,), daemon=True)
     child.start()
     try:
-        assert queue.get(timeout=20) == [1, 2]
+        assert queue.get(timeout=60) == [1, 2]
     finally:
         child.kill()
         child.join()
@@ -188,12 +188,12 @@ def test_nested_sharing_does_not_deadlock() -> None:
     done: list[int] = []
     thread = threading.Thread(target=outer, daemon=True)
     thread.start()
-    thread.join(timeout=20)
+    thread.join(timeout=60)
     assert done == [0, 6, 12, 18, 24, 30]
 
 
 def test_a_single_block_may_share_its_own_work() -> None:
-    together = threading.Barrier(2, timeout=10)
+    together = threading.Barrier(2, timeout=60)
 
     def outer(number: int) -> list[int]:
         return [number, *threads.share(2, lambda _: together.wait() * 0, range(2))]

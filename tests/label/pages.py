@@ -135,7 +135,7 @@ class Browser:
             known["Content-Type"] = "application/json"
         given = {name.replace("_", "-"): value for name, value in headers.items()}
         sent = {name: value for name, value in (known | given).items() if value is not None}
-        with closing(http.client.HTTPConnection(self.host, self.port, timeout=30)) as connection:
+        with closing(http.client.HTTPConnection(self.host, self.port, timeout=60)) as connection:
             connection.request(method, (self.path if path is None else path) + address, body, sent)
             answer = connection.getresponse()
             names = {name.lower(): value for name, value in answer.getheaders()}

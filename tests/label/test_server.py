@@ -269,7 +269,7 @@ def test_rejects_too_long_messages(refusing: Browser) -> None:
 
 def raw(browser: Browser, content: bytes) -> bytes:
     """Whatever the server answers to these bytes."""
-    with socket.create_connection((browser.host, browser.port), timeout=5) as connection:
+    with socket.create_connection((browser.host, browser.port), timeout=60) as connection:
         try:
             connection.sendall(content)
             connection.shutdown(socket.SHUT_WR)
@@ -302,12 +302,12 @@ def test_slow_headers_and_messages_time_out(monkeypatch: pytest.MonkeyPatch) -> 
         begin = f"POST {browser.path}api/batch HTTP/1.1\r\nHost: {browser.host}\r\n"
         more = "Content-Type: application/json\r\nContent-Length: 9\r\n\r\n{"
         for sent, expected in (("", b""), (begin, b""), (begin + more, b"HTTP/1.1 408")):
-            with socket.create_connection((browser.host, browser.port), timeout=5) as connection:
+            with socket.create_connection((browser.host, browser.port), timeout=60) as connection:
                 connection.sendall(sent.encode())
                 assert connection.recv(100).startswith(expected)
                 assert expected or connection.recv(1) == b""
         # One that goes on after a request has the time for the next one.
-        with socket.create_connection((browser.host, browser.port), timeout=5) as connection:
+        with socket.create_connection((browser.host, browser.port), timeout=60) as connection:
             for _ in range(2):
                 ask = f"GET {browser.path}api/state HTTP/1.1\r\nHost: {browser.host}\r\n\r\n"
                 connection.sendall(ask.encode())
@@ -344,7 +344,7 @@ def test_many_and_incomplete_requests_do_not_block_others(
     state = browser.get("api/state")
     assert (state["version"], state["n_labeled"]) == (35, len({k % 60 for k in range(60, 200, 4)}))
     assert [step["batch"] for step in state["history"]] == list(range(1, 36))
-    silent[0].settimeout(5)
+    silent[0].settimeout(60)
     assert silent[0].recv(1) == b"", "the oldest was closed"
     for connection in silent:
         connection.close()
@@ -386,7 +386,7 @@ class Stream:
     """Events of a server."""
 
     def __init__(self, browser: Browser) -> None:
-        self._connection = http.client.HTTPConnection(browser.host, browser.port, timeout=20)
+        self._connection = http.client.HTTPConnection(browser.host, browser.port, timeout=60)
         self._connection.request("GET", f"{browser.path}api/events")
         self._answer = self._connection.getresponse()
         assert self._answer.getheader("content-type", "").startswith("text/event-stream")
