@@ -270,6 +270,11 @@ FITS: list[tuple[Any, dict[str, Any], str]] = [
     ),
     (LapSVC(), {"validation_data": (X, Y)}, UNASKED + "alidation' or 'mixed', not None"),
     (LapRLSRegressor(stopping="stability"), {"validation_data": (X, T)}, UNASKED + ".*'stability'"),
+    (
+        LapSVC(stopping="validation", updatable=True),
+        {"validation_data": (X, TRUTH)},
+        r"validation_data is not kept for add_labels\. Use validation_fraction",
+    ),
     (VALIDATED, {"validation_data": X}, r"a tuple \(X_val, y_val\) of points .*, not ndarray"),
     (VALIDATED, {"validation_data": (X[:5], TRUTH[:4])}, r"numbers of samples: \[5, 4\]"),
     (VALIDATED, {"validation_data": (X[:5, :2], TRUTH[:5])}, r"validation_data: X has 2 features"),

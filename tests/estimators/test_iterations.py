@@ -26,6 +26,7 @@ from tests.helpers.manifold import given_graph
     "estimator",
     [
         LapSVC(solver="pcg", gamma_A=0.1),
+        LapSVC(solver="pcg", gamma_A=0.1, updatable=True),
         LapSVC("linear", solver="pcg", gamma_A=0.1),
         LapSVC(solver="newton", gamma_A=0.1),
         LapSVC(solver="dual", gamma_A=0.1),
@@ -71,6 +72,7 @@ def test_warm_start_takes_fewer_iterations_to_the_same_place(estimator: Any, ker
     assert model.fit(X, y).n_iter_ == n_iter > 2  # nothing is reused unless asked for
     assert model.set_params(warm_start=True).fit(X, y).n_iter_ <= 2
     np.testing.assert_allclose(model.objective_, least, rtol=1e-8)
+    assert model.set_params(updatable=True).fit(X, y).n_iter_ <= 2
 
 
 @pytest.mark.parametrize("change", ["points", "kernel", "classes", "solver", "stopped"])

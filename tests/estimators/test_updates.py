@@ -40,6 +40,7 @@ from lapwing.graphs.design import cover, design_of, most_informative, spectral_p
 from lapwing.model_selection import leave_one_out, sure_rows
 from lapwing.problem import value_order
 from lapwing.solvers.posterior import reduce_variance
+from tests.helpers.answers import labeled_rows
 from tests.helpers.data import first_labels, labeled_clusters, labeled_curve
 from tests.helpers.estimators import EXAMPLES as EVERY
 
@@ -117,6 +118,29 @@ def test_added_labels_equal_a_fit_to_all_labels(name: str) -> None:
     if hasattr(model, "best_params_"):
         np.testing.assert_array_equal(model.suggest(3), expected.suggest(3))
         np.testing.assert_array_equal(model.suspicious_labels(), expected.suspicious_labels())
+
+
+@pytest.mark.parametrize("name", [name for name in EXAMPLES if name in EVERY])
+def test_updates_use_the_parameters_of_the_fit(name: str) -> None:
+    example = EVERY[name]
+    X, y, truth = example.data()
+    row = int(np.flatnonzero(~labeled_rows(y))[0])
+    model = updatable(example.estimator).fit(X, y)
+    left_out, before = model._kept.refits.left_out(), model.get_params(deep=False)
+    model.set_params(**example.changes, updatable=False)
+    np.testing.assert_array_equal(model._kept.refits.left_out(), left_out)
+    names = ", ".join(sorted(example.changes))
+    with pytest.raises(ValueError, match=f"{names} changed after the fit.* Call fit with all lab"):
+        model.add_labels(row, truth[row])
+    assert model.set_params(**before).add_labels(row, truth[row]).labeled_[row]
+
+
+def test_labels_are_not_added_after_a_change_of_the_graph() -> None:
+    X, y, _ = clusters()
+    model = LapSVC(graph=KNNGraph(5), updatable=True).fit(X, y)
+    model.set_params(graph__n_neighbors=3)
+    with pytest.raises(ValueError, match="graph__n_neighbors changed after the fit"):
+        model.add_labels(20, 0)
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")

@@ -245,6 +245,11 @@ class ManifoldEstimator(
                 f"validation_data is only used with stopping='validation' or 'mixed', "
                 f"not {self._given_stopping!r}."
             )
+        if validation_data is not None and self._parameter("updatable"):
+            raise ValueError(
+                "validation_data is not kept for add_labels. Use validation_fraction, or fit with "
+                "updatable=False."
+            )
 
     def _prepare(self, targets: Targets, problem: Problem, progress: Stages) -> ManifoldPrepared:
         kernel = self._make_kernel(problem)
@@ -507,7 +512,7 @@ class StoppableEstimator(ManifoldEstimator):
             ignored but must be finite. Labelled points of weight 0 are ignored.
         validation_data : tuple (X_val, y_val), default=None
             Labelled points for early stopping with ``stopping='validation'`` or ``'mixed'``; they
-            are not used for training.
+            are not used for training. Not with ``updatable=True``.
 
         Returns
         -------

@@ -75,10 +75,11 @@ class SemiSupervisedRegressor(SeveralTargets, SemiSupervisedEstimator[P, S]):
         # One copy that all fits may keep; otherwise `_finish` would copy X for each of them.
         own = points if is_rows(points) or self._pairwise() else points.copy()
         problem = self._make_problem(own, together, sample_weight)
-        fitted = [copy(self) for _ in each]  # before a context of callbacks exists
+        # Before a context of callbacks exists; the parameters of `twin` never change.
+        twin, *fitted = (copy(self) for _ in [None, *each])
         progress = Progress(self, None, points, columns[0])
         prepared = self._prepare(together, problem, progress)
-        refits = self._refits(prepared.relabeled(first, sample_weight))
+        refits = twin._refits(prepared.relabeled(first, sample_weight))
         refits = refits.covering(problem.vertex[problem.labeled_rows & (problem.vertex >= 0)])
         for one, targets in zip(fitted, each, strict=True):
             of_one = replace(refits, prepared=prepared.relabeled(targets, sample_weight))

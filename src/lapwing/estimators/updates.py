@@ -40,6 +40,8 @@ from lapwing.problem import value_order
 from lapwing.solvers.posterior import reduce_variance
 
 _MOST_CANDIDATES = 1000  # rows; with more, the choice takes longer than the fit
+# Parameters, also of the graph, that may change after the fit, as no answer depends on them.
+_MAY_CHANGE = frozenset({"memory", "n_jobs", "updatable", "warm_start"})
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +53,8 @@ class UpdateState:
     refits : Refits
     X : points
         All rows, as read by the fit.
+    parameters : mapping
+        Parameters of the fit, also those of the graph and the space.
     design : ndarray of shape (n, k) or None
         Coordinates of the points for suggestions; None before the first one.
     named : frozenset of int
@@ -61,6 +65,7 @@ class UpdateState:
 
     refits: Refits[Any, Any]
     X: Any
+    parameters: Mapping[str, Any]
     design: Array | None = None
     named: frozenset[int] = frozenset()
     chosen: frozenset[int] = frozenset()
@@ -80,7 +85,8 @@ class Updatable(SemiSupervisedEstimator[P, S]):
         """Add labels to rows of the fit, and fit again to all labels.
 
         The answer is that of `fit` with these labels in y; an estimator that chose its parameters
-        keeps them. Graph, kernel and factorisation of the fit are used again.
+        keeps them. Graph, kernel and factorisation of the fit are used again, so after a change of
+        parameters only `fit` is possible.
 
         Parameters
         ----------
@@ -102,10 +108,11 @@ class Updatable(SemiSupervisedEstimator[P, S]):
         Raises
         ------
         ValueError
-            If the fit is not updatable, a row is out of range, `how` is unknown, or `fit` would
-            refuse the labels.
+            If the fit is not updatable, a parameter was changed after it, a row is out of range,
+            `how` is unknown, or `fit` would refuse the labels.
         """
         kept = self._kept_state("add_labels")
+        _refuse_changes(kept.parameters, self.get_params())
         if how not in (None, "suggested", "random"):
             raise ValueError(f"how={how!r} must be 'suggested', 'random' or None.")
         before = kept.refits.prepared
@@ -316,7 +323,7 @@ class Updatable(SemiSupervisedEstimator[P, S]):
 
     def _keep(self, refits: Refits[P, S] | None, solution: S, X: PointData) -> None:
         if refits is not None and self.updatable:
-            self._kept = UpdateState(refits, X)
+            self._kept = UpdateState(refits, X, self.get_params())
 
     def _updated(self, refits: Refits[Any, Any], solution: Any) -> S:
         """Return the solution of a refit as one of this estimator."""
@@ -371,6 +378,25 @@ class Updatable(SemiSupervisedEstimator[P, S]):
         values = of_each_class(values + getattr(self, "class_offsets_", 0.0))
         largest = np.sort(values, axis=1)[:, -2:]
         return np.asarray(np.clip(1 - (largest[:, 1] - largest[:, 0]) / 2, 0.0, 1.0))
+
+
+def _refuse_changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> None:
+    """Raise ValueError if parameters were changed after a fit."""
+
+    def same(name: str) -> bool:
+        one, other = before.get(name), now.get(name)
+        return one is other or (np.isscalar(one) and np.isscalar(other) and bool(one == other))
+
+    changed = [
+        name
+        for name in sorted({*before, *now})
+        if name.rpartition("__")[2] not in _MAY_CHANGE and not same(name)
+    ]
+    if changed:
+        raise ValueError(
+            f"{', '.join(changed)} changed after the fit, but add_labels continues the fit with "
+            "its parameters. Call fit with all labels."
+        )
 
 
 def _rows(rows: ArrayLike, n_rows: int) -> Array:
