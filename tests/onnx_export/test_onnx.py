@@ -207,6 +207,10 @@ def step_cases() -> Iterator[Case]:
         for name, numbers in COLUMNS.items():
             model = make_pipeline(mixed(numbers, ["color"], remainder), weak("rbf"))
             yield f"{name}, {remainder}", model, frame(), Y, new
+    weighted = mixed(["b", "a"], ["color"]).set_params(transformer_weights={"numbers": 3.0})
+    yield "weights of blocks", make_pipeline(weighted, weak("rbf")), frame(), Y, new
+    both = mixed(["b", "a"], ["color", "c"])
+    yield "texts and numbers as categories", make_pipeline(both, LapSVC()), frame(), Y, new
     turned = ColumnTransformer([("numbers", StandardScaler(), [3, 0, 2, 1])])
     yield "all columns in another order", make_pipeline(turned, weak("rbf")), X, Y, NEW
     points = np.column_stack([X, np.arange(N) % 3])
@@ -214,6 +218,8 @@ def step_cases() -> Iterator[Case]:
     new = np.column_stack([NEW, np.arange(len(NEW)) % 4])
     model = make_pipeline(mixed(slice(0, 2), [-1], "passthrough"), LapSVC())
     yield "columns of an array", model, points, Y, new
+    constant = SimpleImputer(strategy="constant", fill_value=99)
+    yield "gaps filled by a constant", make_pipeline(constant, weak("rbf")), points, Y, points
     texts = np.column_stack([COLORS, np.where(CODES == 1, "up", "down")]).astype(object)
     new = np.array([["red", "up"], ["blue", "down"], ["pink", "up"]], dtype=object)
     encoder = OneHotEncoder(handle_unknown="ignore")
@@ -320,6 +326,12 @@ def test_estimators_without_an_onnx_form_are_refused(
     with pytest.raises(OnnxExportError, match=message):
         save_onnx(model, tmp_path / "m.onnx")
     assert os.listdir(tmp_path) == []
+
+
+def test_classes_that_are_dates_are_refused() -> None:
+    days = np.datetime64("2026-01-01") + np.where(LABELED, CODES, np.timedelta64("NaT"))
+    with pytest.raises(OnnxExportError, match=r"datetime64\[D\] have no ONNX form.*astype\(str"):
+        to_onnx(LapSVC().fit(X, days))
 
 
 def test_an_unfitted_model_is_reported() -> None:

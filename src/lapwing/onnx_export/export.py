@@ -269,6 +269,11 @@ def _answers(build: Builder, estimator: BaseEstimator, values: str, n_columns: i
 
 def _classes(classes: Array) -> Array:
     """Convert classes to a type that all runtimes support."""
+    if classes.dtype.kind in "mM":
+        raise OnnxExportError(
+            f"Classes of type {classes.dtype} have no ONNX form. Fit the model to texts, such as "
+            "y.astype(str)."
+        )
     if classes.dtype.kind in "OU":
         return classes.astype(object)
     if classes.dtype.kind == "b":

@@ -24,6 +24,7 @@ from sklearn.preprocessing import (
 )
 
 from lapwing._arrays import Array, as_dense
+from lapwing._parameters import is_number
 from lapwing.model_selection.relevance_scaler import RelevanceScaler
 
 
@@ -81,6 +82,12 @@ class ColumnTensors:
             return self.names[which[0]]
         return build.op("Concat", *(self.names[j] for j in which), axis=1)
 
+    def select(self, build: Builder, which: Sequence[int]) -> ColumnTensors:
+        """Select columns, of which some may be strings and others numbers."""
+        one = len(self.names) == 1
+        names = [self.take(build, which)] if one else [self.names[j] for j in which]
+        return ColumnTensors(names, len(which))
+
 
 def text_columns(step: BaseEstimator) -> set[int]:
     """Return the positions of the input columns whose categories are strings."""
@@ -89,16 +96,16 @@ def text_columns(step: BaseEstimator) -> set[int]:
     if isinstance(step, OneHotEncoder):
         return {j for j, values in enumerate(step.categories_) if values.dtype.kind in "OU"}
     if isinstance(step, ColumnTransformer):
-        return {which[j] for inner, which in _branches(step) for j in text_columns(inner)}
+        return {which[j] for _, inner, which in _branches(step) for j in text_columns(inner)}
     return set()
 
 
-def _branches(step: ColumnTransformer) -> Iterator[tuple[BaseEstimator, list[int]]]:
-    """Iterate over the fitted transformers that have columns, with the positions of the columns."""
-    for _, inner, columns in step.transformers_:
+def _branches(step: ColumnTransformer) -> Iterator[tuple[str, BaseEstimator, list[int]]]:
+    """Iterate over names, fitted transformers and column positions, where there are columns."""
+    for name, inner, columns in step.transformers_:
         which = _positions(step, columns)
         if which and not (isinstance(inner, str) and inner == "drop"):
-            yield inner, which
+            yield name, inner, which
 
 
 def _positions(step: ColumnTransformer, columns: Any) -> list[int]:
@@ -141,11 +148,13 @@ def apply_step(build: Builder, step: BaseEstimator, columns: ColumnTensors) -> C
             "texts exactly as scikit-learn does. Compute its features before the session, and "
             "export the steps after it (model[1:] if it is the first, or the last step alone)."
         )
+    if type(step) is OneHotEncoder:
+        return _one_hot(build, step, columns)
     convert = _STEPS.get(type(step))
     if convert is None:
         raise OnnxExportError(
             f"{type(step).__name__} cannot be exported to ONNX; the steps that can are "
-            f"{', '.join(kind.__name__ for kind in _STEPS)} and ColumnTransformer."
+            f"{', '.join(kind.__name__ for kind in _STEPS)}, OneHotEncoder and ColumnTransformer."
         )
     matrix = columns.take(build, range(columns.n_columns))
     return convert(build, step, matrix, columns.n_columns)
@@ -155,10 +164,11 @@ def _column_transformer(
     build: Builder, step: ColumnTransformer, columns: ColumnTensors
 ) -> ColumnTensors:
     parts, width = [], 0
-    for inner, which in _branches(step):
-        taken = ColumnTensors([columns.take(build, which)], len(which))
-        part = apply_step(build, inner, taken)
-        parts.append(part.take(build, range(part.n_columns)))
+    for name, inner, which in _branches(step):
+        part = apply_step(build, inner, columns.select(build, which))
+        values = part.take(build, range(part.n_columns))
+        factor = (step.transformer_weights or {}).get(name)
+        parts.append(values if factor is None else build.op("Mul", values, float(factor)))
         width += part.n_columns
     return ColumnTensors([build.op("Concat", *parts, axis=1)], width)
 
@@ -215,25 +225,25 @@ def _project(build: Builder, step: BaseEstimator, X: str, p: int) -> ColumnTenso
 
 
 def _impute(build: Builder, step: BaseEstimator, X: str, p: int) -> ColumnTensors:
-    values = np.asarray(step.statistics_)
-    nan = isinstance(step.missing_values, float) and np.isnan(step.missing_values)
-    if not nan or step.add_indicator or values.dtype.kind not in "fiu" or np.isnan(values).any():
+    values = step.statistics_.tolist()  # of objects for strategy='constant'
+    nan = isinstance(step.missing_values, float | np.floating) and np.isnan(step.missing_values)
+    if not nan or step.add_indicator or not all(map(is_number, values)):
         raise OnnxExportError(
             "SimpleImputer can be exported to ONNX for numbers only, with missing_values=nan, "
             "without an indicator, and with a value in every column."
         )
-    filled = build.op("Where", build.op("IsNaN", X), values.astype(np.float64), X)
+    filled = build.op("Where", build.op("IsNaN", X), np.array(values, dtype=np.float64), X)
     return ColumnTensors([filled], p)
 
 
-def _one_hot(build: Builder, step: BaseEstimator, X: str, p: int) -> ColumnTensors:
+def _one_hot(build: Builder, step: BaseEstimator, columns: ColumnTensors) -> ColumnTensors:
     if step.drop_idx_ is not None or getattr(step, "_infrequent_enabled", False):
         raise OnnxExportError(
             "OneHotEncoder can be exported to ONNX without drop, min_frequency and max_categories."
         )
     parts, width = [], 0
     for j, values in enumerate(step.categories_):
-        column = build.op("Gather", X, [j], axis=1)
+        column = columns.take(build, [j])
         # Unknown categories become zeros, as with handle_unknown='ignore'.
         equal = build.op("Equal", column, _categories(values)[None, :])
         parts.append(build.op("Cast", equal, to=build.onnx.TensorProto.DOUBLE))
@@ -266,5 +276,4 @@ _STEPS: Mapping[type, Callable[[Builder, Any, str, int], ColumnTensors]] = {
     PCA: _project,
     TruncatedSVD: _project,
     SimpleImputer: _impute,
-    OneHotEncoder: _one_hot,
 }
