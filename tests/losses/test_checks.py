@@ -160,6 +160,7 @@ def test_jumps_beside_a_compared_score() -> None:
         kind = Kind.SMOOTH
 
     check_loss(Undeclared(1 - beside))
+    check_loss(RoundedHinge(0.0388))  # its parabola has one compared score, beside a break
     check_unlabeled_loss(Tent())
     with pytest.raises(ValueError, match=r"derivative gives -1 at f = .* of value give -0\.5"):
         check_unlabeled_loss(SmoothTent())

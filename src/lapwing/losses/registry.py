@@ -284,7 +284,7 @@ def _constant_between(
 ) -> None:
     f = _SCORES
     piece = np.sum([np.zeros(len(f), dtype=bool), *(f > at for at in breaks)], axis=0)
-    for number in np.unique(piece):
+    for number in np.unique(piece[away]):
         inside = away & (piece == number)
         if np.ptp(curvature[inside]) > _TOLERANCE * (1 + np.abs(curvature[inside]).max()):
             raise ValueError(
