@@ -325,15 +325,17 @@ def test_switching_keeps_the_ratio_throughout(doublings, monkeypatch):
 
 @pytest.mark.parametrize(
     ("bias", "positive"),
-    [((0.5, 0.5), 9), ((-np.inf, np.inf), 6), ((0.2, 0.9), 7), ((1.0, 1.0), 11)],
+    [((0.5, 0.5), 9), ((-np.inf, np.inf), 3), ((0.2, 0.9), 7), ((1.0, 1.0), 11), ((0.0, 0.0), 3)],
 )
 def test_the_ratio_is_that_of_the_balance_of_the_labels_or_of_a_random_start(
     bias, positive, monkeypatch
 ):
     points = np.random.default_rng(0).standard_normal((14, 2))
-    parts = {"X": points, "y": np.array([1.0, -1.0]), "C": np.ones(2), "C_star": np.ones(12)}
+    weights = {"C": np.array([1.0, 3.0]), "C_star": np.ones(12)}
+    parts = {"X": points, "y": np.array([1.0, -1.0]), **weights}
     tiny = make_tiny(0, symmetric=True, bias=bias, **parts)
-    objective, start = tiny.objective(), Function(np.array([1.0, 0.0]), 0.0)
+    # A bias of 0 without a centre is none at all, and no balance.
+    objective, start = tiny.objective(centered=bias != (0, 0)), Function(np.array([1.0, 0.0]), 0.0)
     monkeypatch.setattr(s3vm, "switch_labels", lambda *args, **options: options)
     run: Any = METHODS["switching"].solve
     assert run(objective, start, SETTINGS, False) == {"n_positive": positive, "doublings": 10}

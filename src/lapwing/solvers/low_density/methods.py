@@ -161,7 +161,8 @@ def _n_positive(objective: LowDensityObjective, start: Function | None) -> int:
     """
     u = len(objective.unlabeled)
     if start is None:
-        lower, upper = objective.bias
+        # Without a bias the mean decision value is not constrained.
+        lower, upper = (-np.inf, np.inf) if objective.features.center is None else objective.bias
         weights = objective.weights
         mean = float(weights @ objective.targets / weights.sum())
         wanted = round(u * (1 + min(max(mean, lower), upper)) / 2)
