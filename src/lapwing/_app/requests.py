@@ -466,7 +466,9 @@ class LabelRequest(LearningRequest):
         image = None if self.encoder is None else self.image  # else only shown
         places: dict[str, Any] = {"data": (*self.data, Path("labels.csv")), "label": column}
         if changed or self.labels_file is not None or self.data[0].suffix.lower() not in TABLES:
-            places = {"label": None, "labels_file": Path("labels.txt")}
+            # This file has blanks in place of the markers; those of a truth remain.
+            markers = tuple(m for m in self.unlabeled if not m or self.truth is not None)
+            places = {"label": None, "labels_file": Path("labels.txt"), "unlabeled": markers}
             drop = (*drop, column) if changed and self.label is not None else drop
         # With the figures of a report, because all exported files come from one fit.
         return as_fit_request(self, **places, drop=drop, image=image, report=_REPORT)
