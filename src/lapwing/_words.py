@@ -1,7 +1,9 @@
-"""Words of messages: lists of names, similar names, long texts, and several errors in one."""
+"""Words of messages: names, commands for a shell, long texts, and several errors in one."""
 
 from __future__ import annotations
 
+import re
+import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
@@ -21,6 +23,28 @@ def listed(words: Sequence[str], most: int, *, between: str = ", ") -> str:
 def quoted(names: Iterable[object], most: int = 8) -> str:
     """Join the `repr` of the first names, with the number of the others."""
     return listed([repr(name) for name in names], most)
+
+
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\udc80-\udcff]")
+
+
+def shell_word(text: str) -> str:
+    """Quote a word of a command; control characters are escaped, as messages cannot show them."""
+    if not _CONTROL.search(text):
+        return shlex.quote(text)
+    bare = re.sub(r"[\\']", r"\\\g<0>", text)
+    return f"$'{_CONTROL.sub(_escape, bare)}'"
+
+
+def _escape(found: re.Match[str]) -> str:
+    # Lone surrogates are bytes of a file name that are not UTF-8.
+    code = found[0].encode("utf-8", "surrogateescape")
+    return r"\n" if found[0] == "\n" else "".join(rf"\{byte:03o}" for byte in code)
+
+
+def shell_command(words: Iterable[str]) -> str:
+    """Join the words of a command, quoted for a shell."""
+    return " ".join(map(shell_word, words))
 
 
 def guess(name: str, names: Iterable[str], n: int = 3, words: str = "Did you mean {}?") -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from ast import literal_eval
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import KW_ONLY, replace
@@ -358,10 +359,15 @@ def _in_python(message: str) -> str:
     message = message.replace("--id, --image, --map and --drop", "drop").replace(
         "--weight", "weights"
     )
-    name = r"""((?:'[^']*'|"[^"]*"|[^\s'"])+?)(?=[.,;]?(?:\s|$))"""  # quoted for a shell
-    message = re.sub(
-        rf"--(drop|keep|text) {name}", lambda m: f"{m[1]}={shlex.split(m[2])}", message
-    )
+    # Quoted by `shell_word`.
+    name = r"""(\$'(?:\\.|[^'])*'|(?:'[^']*'|"[^"]*"|[^\s'"])+?)(?=[.,;]?(?:\s|$))"""
+
+    def as_list(found: re.Match[str]) -> str:
+        word = found[2]
+        names = [literal_eval(word[1:])] if word.startswith("$'") else shlex.split(word)
+        return f"{found[1]}={names}"
+
+    message = re.sub(rf"--(drop|keep|text) {name}", as_list, message)
     message = re.sub(r"--impute (\w+)", r"impute='\1'", message)
     message = re.sub(r"--(\w+) (?=')", r"\1=", message)
     return re.sub(r"--(\w+)", r"\1=", message)

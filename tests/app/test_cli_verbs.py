@@ -328,6 +328,21 @@ def test_names_are_neither_markup_nor_escapes() -> None:
     assert set(found(run(f"{fit} --json"))["predicted"]) == set(HOSTILE)
 
 
+def test_commands_in_errors_have_lines_of_their_own() -> None:
+    rows = [(f"{i / 7}", f"{i % 3}", f"{100 + 37 * i}") for i in range(20)]
+    write_rows("t.csv", '"two  blanks",z,"two\nlines"', rows)
+    fit = "fit t.csv --method auto --label"
+    code, said, err = run(fit, "two\nlines", "--drop", "two  blanks")
+    first, *others = err.splitlines()
+    assert (code, said) == (2, "")
+    assert first.startswith("error: ")
+    shown = r"lapwing fit t.csv --label $'two\nlines' --drop 'two  blanks'"
+    assert others == [
+        f"  For numbers, run: {shown} --method laprls-regressor",
+        f"  For classes, run: {shown} --method laperls",
+    ]
+
+
 def test_json_holds_no_control_character_of_terminals() -> None:
     text = console.json_text({"a\x9b": "\x7f\x1bé"})
     assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f]", text)

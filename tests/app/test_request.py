@@ -74,6 +74,7 @@ def test_options_become_fields(asked: Asked) -> None:
         "info t.csv --label -x --n-neighbors 9",
         "suggest 'a b.csv' --label y --set gamma_A=2 -k 3 --seed 4 --method laprls --out n.csv",
         "compare 'a b.csv' --label y --rows 70 --out o.csv",
+        "info --label y -- -t.csv",
     ],
 )
 def test_the_command_of_a_request_asks_for_the_same(asked: Asked, command: str) -> None:

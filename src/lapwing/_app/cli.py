@@ -3,13 +3,15 @@
 The verbs are in `lapwing._app.verbs`, which imports typer and is therefore itself imported late.
 
 Exit codes: 0 done; 1 a defect of lapwing, or an output pipe that was closed; 2 wrong usage or wrong
-input, reported in one line on the standard error stream; 130 interrupted, by Ctrl-C or SIGTERM.
+input, reported on the standard error stream in one line, and a line for each command to choose
+from; 130 interrupted, by Ctrl-C or SIGTERM.
 """
 
 from __future__ import annotations
 
 import errno
 import os
+import re
 import signal
 import sys
 import threading
@@ -108,8 +110,10 @@ def _describe(error: Exception) -> str:
 
 def _print_line(kind: str, message: str) -> None:
     current_line().erase()
+    # Commands have lines of their own; other line ends are those of names and of libraries.
+    lines = re.sub(r"\s*\n\s*(?![^\n]*run: lapwing )", " ", message).split("\n")
     # Messages quote contents of files, and a terminal would interpret escape sequences.
-    print(f"{kind}: {harmless(' '.join(message.split()))}", file=sys.stderr)
+    print(f"{kind}: " + "\n  ".join(map(harmless, lines)), file=sys.stderr)
 
 
 def _route_warnings() -> None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
 from functools import cached_property
@@ -28,7 +27,7 @@ from lapwing._tables.predictions import require_writer
 from lapwing._tables.preprocessing import IMPUTES, SCALES
 from lapwing._tables.reading import FORMATS, name_of
 from lapwing._tables.roles import ReadOptions
-from lapwing._words import quoted
+from lapwing._words import quoted, shell_command
 
 # Panels of the help, in the order in which it shows them.
 TABLE = "The table"
@@ -256,9 +255,14 @@ class TableRequest(Request):
         return name_of(self.data)
 
     @property
+    def _files(self) -> list[str]:
+        """Input files as words of a command; -x.csv would be an option."""
+        return [f"./{path}" if re.match("-.", str(path)) else str(path) for path in self.data]
+
+    @property
     def command(self) -> str:
         """Command that repeats the request, without its output options."""
-        return shlex.join(["lapwing", self.verb, *map(str, self.data), *self.words()])
+        return shell_command(["lapwing", self.verb, *self._files, *self.words()])
 
     @property
     def read_options(self) -> ReadOptions:
@@ -396,8 +400,8 @@ class LabeledRequest(TableRequest):
     def full_command(self) -> str:
         """Command that repeats the request and writes the same files."""
         outputs = [word for name, path in self.written.items() for word in (f"--{name}", path)]
-        words = [*map(str, self.data), *self.words(brief=True), *outputs]
-        return shlex.join(["lapwing", self.verb, *words])
+        words = [*self._files, *self.words(brief=True), *outputs]
+        return shell_command(["lapwing", self.verb, *words])
 
 
 def _check_choice(flag: str, value: str, known: tuple[str, ...]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -40,7 +39,7 @@ from lapwing._tables.inference import (
     other_reading,
 )
 from lapwing._tables.roles import ReadOptions, Selection
-from lapwing._words import listed, quoted, shorten
+from lapwing._words import listed, quoted, shell_word, shorten
 
 
 def encode(raw: RawTable, selection: Selection, like: object = None) -> Features:
@@ -195,7 +194,7 @@ def _choose_columns(
             cure = one.refused or "Leave it out of --keep and --features"
             input_errors.append(
                 f"{raw.source}: column {one.column!r} cannot be used: {one.reason}. {cure}, or "
-                f"leave it out with --drop {shlex.quote(one.column)}."
+                f"leave it out with --drop {shell_word(one.column)}."
             )
     return readings, left_out, input_errors
 
@@ -320,7 +319,7 @@ def feature_errors(features: Features, raw: RawTable, *, missing: bool, new: boo
     if missing and empty and not new:
         found.append(
             f"{where}: no row has a value in {quoted(empty)}, so there is nothing to impute from; "
-            f"leave it out with --drop {shlex.quote(empty[0])}."
+            f"leave it out with --drop {shell_word(empty[0])}."
         )
     # A model needs its columns, so new rows can only be corrected in the file.
     drop = "" if new else ", or leave the columns out with --drop"
@@ -433,7 +432,7 @@ def warn_of_counts(features: Features) -> None:
             likely = column[0] % 1 == 0 and column[1] - column[0] == column[2] - column[1] == 1
             counts = likely and name not in measured and (np.diff(column) == 1).all()
         if counts:
-            word = shlex.quote(name)
+            word = shell_word(name)
             warn(
                 f"column {name!r} counts the rows and is used as a feature. If it only names "
                 f"the rows, take it as --id {word} or leave it out with --drop {word}."

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
@@ -23,7 +22,7 @@ from lapwing._tables.cells import (
     numeric_cells,
 )
 from lapwing._tables.roles import ColumnRoles
-from lapwing._words import shorten
+from lapwing._words import shell_word, shorten
 
 
 @dataclass(frozen=True)
@@ -249,7 +248,7 @@ class RawTable(FileFacts):
 
     def text_error(self, column: str, bad: BadCells, *, new: bool = False) -> str:
         """Describe text in a numeric column, which cannot be left out of `new` rows."""
-        cure = "" if new else f", or leave the column out with --drop {shlex.quote(column)}"
+        cure = "" if new else f", or leave the column out with --drop {shell_word(column)}"
         rows = "1 row" if bad.count == 1 else f"{bad.count} rows"
         return (
             f"{self.source}: column {column!r} holds text in {rows}; the first is "

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -19,7 +18,7 @@ from lapwing._tables.columns import FileAnswers, RawTable, TextColumn, name_row
 from lapwing._tables.inference import MIN_WORDS, count_words
 from lapwing._tables.matrices import read_labels
 from lapwing._tables.roles import ReadOptions
-from lapwing._words import listed, quoted, shorten
+from lapwing._words import listed, quoted, shell_command, shell_word, shorten
 from lapwing.classes.label_checks import (
     MANY_NUMBERS,
     dominates,
@@ -368,7 +367,7 @@ class LabelColumn:
 
 def _no_number_cure(text: str) -> str:
     if words_for_none([text]):
-        return f"If it means no label, say so by --unlabeled {shlex.quote(text)}."
+        return f"If it means no label, say so by --unlabeled {shell_word(text)}."
     return "For classes choose --method lapsvc or laprls."
 
 
@@ -473,7 +472,7 @@ _SENTENCES = 5
 
 
 def _named_markers(values: Sequence[str]) -> str:
-    return f"add {shlex.join(word for value in values for word in ('--unlabeled', value))}."
+    return f"add {shell_command(word for value in values for word in ('--unlabeled', value))}."
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -33,7 +32,7 @@ from lapwing._tables.encoders import (
     Features,
     FreeTextReading,
 )
-from lapwing._words import quoted
+from lapwing._words import quoted, shell_word
 from lapwing.linalg import column_variances
 
 SCALES = ("auto", "standard", "none")
@@ -369,7 +368,7 @@ def _fit_columns(
             except ValueError:
                 raise ValueError(
                     f"no word of the column {name!r} is in two rows, so nothing is learnt from it. "
-                    f"Leave it out with --drop {shlex.quote(name)}."
+                    f"Leave it out with --drop {shell_word(name)}."
                 ) from None
         raise
     if not words and not features.vectors:
