@@ -141,15 +141,21 @@ def test_reads_matrix_market_files(tmp_path: Path) -> None:
     np.testing.assert_array_equal(both.X.toarray(), np.tile(dense[:, [1, 4]], (2, 1)))
 
 
-@pytest.mark.parametrize(("n", "labeled"), [(12, [0, 2]), (13, [0, 3])])
-def test_labels_with_and_without_lines_for_empty_rows(
-    tmp_path: Path, n: int, labeled: list[int]
-) -> None:
-    cells = "".join(f"{i},{i % 3}\n" for i in range(11))
-    path = write(tmp_path / "t.csv", f"p,q\n1,2\n,\n{cells}")
-    labels = ["a", "", "b"] if n == 12 else ["a", "", "", "b"]
-    table = read(path, label=None, labels_file=labels_of(tmp_path, *labels, n=n))
-    assert (len(table.X), np.flatnonzero(table.labeled).tolist()) == (n, labeled)
+@pytest.mark.parametrize("empty", [False, True])
+def test_labels_with_and_without_lines_for_empty_rows(tmp_path: Path, empty: bool) -> None:
+    """The rule is one for all files, whose rows are counted together."""
+    cells = ["mm,\n"] + [f"{i},{i % 3}\n" for i in range(12)]  # with a row of units
+    cells[2:2] = cells[9:9] = [",\n"]
+    paths = write(tmp_path / "t.csv", f"p,q\n{''.join(cells)}"), tmp_path / "u.csv"
+    write(paths[1], "p,q\n7,1\n,\n8,2\n")
+    labels = ["a", "", "", "b"] if empty else ["a", "", "b"]
+    for files, n, n_empty in ((paths[:1], 12, 2), (paths, 14, 3)):
+        n += n_empty * empty
+        table = read(files, label=None, labels_file=labels_of(tmp_path, *labels, n=n))
+        assert len(table.X) == n
+        assert np.flatnonzero(table.labeled).tolist() == [0, len(labels) - 1]
+        left_out = [] if empty else [f"{n_empty} rows without any value left out"]
+        assert list(table.remarks[1:]) == left_out
 
 
 def test_a_matrix_for_a_model_of_a_table(tmp_path: Path) -> None:

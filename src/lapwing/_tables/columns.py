@@ -205,6 +205,8 @@ class RawTable(FileFacts):
         Usual decimal mark in such a file; empty if unknown.
     answers : tuple of FileAnswers
         Labels of files of answers, for rows of this table.
+    n_empty : int
+        Rows that were left out because they have no value.
     """
 
     n: int
@@ -216,6 +218,7 @@ class RawTable(FileFacts):
     default_marker: str = ""
     decimal: str = ""
     answers: tuple[FileAnswers, ...] = ()
+    n_empty: int = 0
 
     @property
     def labels(self) -> TextColumn | None:
@@ -267,10 +270,15 @@ class RawTable(FileFacts):
 def join_tables(parts: Sequence[RawTable], where: str) -> RawTable:
     """Concatenate tables with the same columns, with the name `where`.
 
-    Parts may lack columns that are not features, such as the label.
+    Parts may lack columns that are not features, such as the label. A remark counts the rows that
+    were left out.
     """
+    n_empty = sum(part.n_empty for part in parts)
+    rows = "1 row" if n_empty == 1 else f"{n_empty} rows"
+    left_out = [f"{rows} without any value left out"] if n_empty else []
+    remarks = dict.fromkeys([*(text for part in parts for text in part.remarks), *left_out])
     if len(parts) == 1:
-        return replace(parts[0], source=where)
+        return replace(parts[0], source=where, remarks=tuple(remarks))
     matrix: Any = None
     if all(part.is_matrix for part in parts):
         blocks = [part.matrix for part in parts]
@@ -302,8 +310,9 @@ def join_tables(parts: Sequence[RawTable], where: str) -> RawTable:
         },
         places=None,
         default_marker=labels.default_marker,
-        remarks=tuple(dict.fromkeys(text for part in parts for text in part.remarks)),
+        remarks=tuple(remarks),
         decimal=decimals.pop() if len(decimals) == 1 else "",
+        n_empty=n_empty,
         source=where,
     )
 

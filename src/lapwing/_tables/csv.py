@@ -21,7 +21,6 @@ from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -29,7 +28,6 @@ import numpy as np
 from lapwing._tables.cells import Cells, as_text, plain_number, unambiguous_number, usual_mark
 from lapwing._tables.columns import Dialect, RawTable, TextColumn
 from lapwing._tables.inference import marks_of_table
-from lapwing._tables.matrices import count_labels
 from lapwing._tables.roles import SEPARATORS, ColumnRoles, ReadOptions, Selection
 from lapwing._tables.source import ENCODING_NAMES, Source, find_encoding, open_text
 from lapwing._words import visible
@@ -66,19 +64,10 @@ def read_csv(source: Source, selection: Selection) -> RawTable:
     usual = "," if layout.separator == ";" else ""
     decimal = usual if selection.decimal == "auto" else selection.decimal
     grouped = not selection.strict and (selection.grouped or decimal == ",")
-    all_rows = selection.strict
-    raw, n_empty = _read(source, layout, roles, grouped, all_rows)
-    if n_empty and selection.labels_file is not None:
-        # The page to label on writes no lines for empty rows; others do. A pipe is read only once.
-        labels = Path(selection.labels_file)
-        all_rows = not labels.is_file() or count_labels(labels) != raw.n
-        if all_rows:
-            raw, n_empty = _read(source, layout, roles, grouped, all_rows)
+    empty_rows = selection.strict or selection.empty_rows
+    raw = _read(source, layout, roles, grouped, empty_rows)
     if not (grouped or selection.strict) and marks_of_table(raw.cells)[","]:
-        raw, n_empty = _read(source, layout, roles, True, all_rows)
-    if n_empty:
-        rows = "1 row" if n_empty == 1 else f"{n_empty} rows"
-        remarks.append(f"{rows} without any value left out")
+        raw = _read(source, layout, roles, True, empty_rows)
     if layout.titles:
         remarks.append(f"the names of the columns are in line {layout.header + 1}")
     if layout.encoding in ENCODING_NAMES:
@@ -214,9 +203,9 @@ def _checked(reader: Any, n_columns: int, source: Source, layout: _Layout) -> It
 
 
 def _read(
-    source: Source, layout: _Layout, roles: ColumnRoles, grouped: bool, all_rows: bool
-) -> tuple[RawTable, int]:
-    """Read the columns with a role, and count the rows without any value.
+    source: Source, layout: _Layout, roles: ColumnRoles, grouped: bool, empty_rows: bool
+) -> RawTable:
+    """Read the columns with a role, with or without the rows that are empty.
 
     Ambiguous numbers, which `float` would accept, remain texts.
     """
@@ -230,7 +219,7 @@ def _read(
     n = n_empty = 0
     with _rows(source, layout) as (_, rows):
         for row in rows:
-            if not (all_rows or any(map(str.strip, row))):
+            if not (empty_rows or any(map(str.strip, row))):
                 n_empty += 1
                 continue
             cells = [row[j] for j in features]
@@ -252,15 +241,15 @@ def _read(
     X = np.frombuffer(values, dtype=np.float64) if values else np.empty(0)
     X = X.reshape(n, len(features))
     held = zip(roles.features, X.T, texts, strict=True)
-    raw = RawTable(
+    return RawTable(
         n,
         roles,
         {name: Cells(x, np.array(at, np.int64), as_text(own)) for name, x, (at, own) in held},
         # Popped, so that there is one copy at a time.
         {name: TextColumn(as_text(wanted.pop(name)[1])) for name in roles.texts},
         X if features else None,
+        n_empty=n_empty,
     )
-    return raw, n_empty
 
 
 def _bare(cell: str) -> str:

@@ -18,7 +18,13 @@ from lapwing._tables.encoders import NUMERIC
 from lapwing._tables.excel import read_excel
 from lapwing._tables.frames import read_parquet
 from lapwing._tables.inference import marks_of_table
-from lapwing._tables.matrices import read_matrix_market, read_npy, read_npz, read_svmlight
+from lapwing._tables.matrices import (
+    count_labels,
+    read_matrix_market,
+    read_npy,
+    read_npz,
+    read_svmlight,
+)
 from lapwing._tables.roles import Selection
 from lapwing._tables.source import Source, open_source
 from lapwing._words import listed
@@ -78,44 +84,58 @@ def read_raw(paths: Sequence[Path], selection: Selection) -> RawTable:
         As for `lapwing._tables.tables.read_table`.
     """
     with _open_all(paths, selection) as sources:
-        # All labels may be in a later file of answers, but svmlight files have targets.
-        answered = len(paths) > 1 and sources[0].suffix not in SVMLIGHT
-        absent = selection.absent or answered
-        first, n_first = _read_first(sources, replace(selection, absent=absent))
-        later = _of_later_files(first, selection)
-        keys = name_keys(first.roles.names, selection.label)
-        # Rows of the table, or of a file of answers.
-        either = replace(
-            later,
-            label=keys.label,
-            labels_file=None,
-            shown=(*later.shown, keys.chosen),
-            usual_id=keys.row,
-            partial=True,
-        )
-        tables, named = [first], list(paths[:n_first])
-        answer_files: list[tuple[str, RawTable]] = []
-        for path, source in zip(paths[n_first:], sources[n_first:], strict=True):
-            part = _read_one(source, either if source.suffix in TABLES else later)
-            if is_answers(part, tables, selection.id):
-                answer_files.append((name_of([path]), part))
-                continue
-            if keys.chosen in part.texts and selection.id is None:
-                raise ValueError(
-                    f"{source} holds suggested rows (column {keys.chosen!r}), and it is not known "
-                    "which column names them. Give --id COLUMN, as for the command that suggested "
-                    "them."
-                )
-            if not part.is_matrix:
-                later.resolve(part.roles.names, str(source))  # for the error message
-            tables.append(part)
-            named.append(path)
+        raw, answer_files = _read_files(paths, sources, selection)
+        if raw.n_empty and selection.labels_file is not None:
+            # The page to label on writes no lines for empty rows; others do. A pipe is read only
+            # once.
+            labels = Path(selection.labels_file)
+            if not labels.is_file() or count_labels(labels) != raw.n:
+                selection = replace(selection, empty_rows=True)
+                raw, answer_files = _read_files(paths, sources, selection)
+    answers = tuple(locate(part, one, raw, selection.id) for one, part in answer_files)
+    return replace(raw, answers=answers)
+
+
+def _read_files(
+    paths: Sequence[Path], sources: Sequence[Source], selection: Selection
+) -> tuple[RawTable, list[tuple[str, RawTable]]]:
+    """Read a table of several files, and files of answers with their names."""
+    # All labels may be in a later file of answers, but svmlight files have targets.
+    answered = len(paths) > 1 and sources[0].suffix not in SVMLIGHT
+    absent = selection.absent or answered
+    first, n_first = _read_first(sources, replace(selection, absent=absent))
+    later = _of_later_files(first, selection)
+    keys = name_keys(first.roles.names, selection.label)
+    # Rows of the table, or of a file of answers.
+    either = replace(
+        later,
+        label=keys.label,
+        labels_file=None,
+        shown=(*later.shown, keys.chosen),
+        usual_id=keys.row,
+        partial=True,
+    )
+    tables, named = [first], list(paths[:n_first])
+    answer_files: list[tuple[str, RawTable]] = []
+    for path, source in zip(paths[n_first:], sources[n_first:], strict=True):
+        part = _read_one(source, either if source.suffix in TABLES else later)
+        if is_answers(part, tables, selection.id):
+            answer_files.append((name_of([path]), part))
+            continue
+        if keys.chosen in part.texts and selection.id is None:
+            raise ValueError(
+                f"{source} holds suggested rows (column {keys.chosen!r}), and it is not known "
+                "which column names them. Give --id COLUMN, as for the command that suggested "
+                "them."
+            )
+        if not part.is_matrix:
+            later.resolve(part.roles.names, str(source))  # for the error message
+        tables.append(part)
+        named.append(path)
     # Either all labels are in files of answers, or every file has the column.
     if first.labels is None and (not answer_files or any(one.labels for one in tables)):
         selection.resolve(first.roles.names, str(sources[0]))  # for the error message
-    raw = replace(join_tables(tables, name_of(named)), keys=keys)
-    answers = tuple(locate(part, one, raw, selection.id) for one, part in answer_files)
-    return replace(raw, answers=answers)
+    return replace(join_tables(tables, name_of(named)), keys=keys), answer_files
 
 
 def _read_first(sources: Sequence[Source], selection: Selection) -> tuple[RawTable, int]:

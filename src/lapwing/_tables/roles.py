@@ -190,6 +190,8 @@ class Selection(ReadOptions):
         decimal commas.
     svmlight_base : int or None
         Base of the model's svmlight file.
+    empty_rows : bool
+        Whether rows of a CSV file without any value are rows of the table.
     """
 
     expected: Mapping[str, str] | None = None
@@ -199,6 +201,7 @@ class Selection(ReadOptions):
     partial: bool = False
     grouped: bool = False
     svmlight_base: int | None = None
+    empty_rows: bool = False
 
     @classmethod
     def of(cls, options: ReadOptions, **known: Any) -> Selection:
