@@ -200,6 +200,8 @@ LENIENT: dict[str, tuple[Any, ...]] = {
         r"label column 'y': the 6 labels are 6 different texts, such as .* --label"),
     "truth of whole numbers": ("x,z,y,t\n1,1,1,1\n2,1,2,2\n5,1,,2_0\n",
         "row 3 holds '2_0', but the labels are whole numbers", _TRUTH),
+    "truth beyond floats": (f"x,z,y,t\n1,1,1,1\n2,1,2,2\n5,1,,{10**400}\n",
+        "row 3 holds '10+', but the labels are whole numbers", _TRUTH),
     "truth of numbers": ("x,z,y,t\n1,1,1.5,1\n2,1,2,2\n5,1,,x\n",
         "row 3 holds 'x', but the labels are numbers", _TRUTH | {"regression": True}),
     "underscores": ("x,y\n0,1_0\n5,2\n1,\n", "row 1 holds '1_0', which is not a number",

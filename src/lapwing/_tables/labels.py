@@ -334,7 +334,7 @@ class LabelColumn:
             text = self.column.texts[row]
             if y.dtype == object:
                 y[row] = text if text in known else _shortest(text, known)
-            elif _WHOLE.fullmatch(text):
+            elif _is_exact(text):
                 y[row] = int(float(text))
             else:
                 raise self._mismatch(row, "whole numbers")
@@ -415,12 +415,10 @@ def class_values(
     class 1 if that exists, as the notation depends on the program.
     """
     code: dict[str, Any]
-    if all(_WHOLE.fullmatch(text) for text in texts):
-        code = {text: int(text.split(".")[0]) for text in texts}
-        # Numbers that float64 cannot represent are names.
-        if max(map(abs, code.values())) <= 2**53:
-            known = {*code.values(), *(int(float(one)) for one in truth if _WHOLE.fullmatch(one))}
-            return np.array(sorted(set(code.values()))), min(0, *known) - 1, code
+    if all(map(_is_exact, texts)):
+        code = {text: int(float(text)) for text in texts}
+        known = {*code.values(), *(int(float(one)) for one in truth if _is_exact(one))}
+        return np.array(sorted(set(code.values()))), min(0, *known) - 1, code
     if hold_fractions(texts):
         raise ValueError(
             f"{where} holds fractional numbers ({', '.join(sorted(texts)[:3])}, ...), no classes. "
@@ -428,6 +426,11 @@ def class_values(
         )
     code = {text: _shortest(text, texts) for text in texts}
     return np.array(sorted(set(code.values())), dtype=object), "", code
+
+
+def _is_exact(text: str) -> bool:
+    """Return whether a text is a whole number that float64 can represent; others are names."""
+    return _WHOLE.fullmatch(text) is not None and abs(float(text)) < 2**53
 
 
 def _shortest(text: str, known: Iterable[Any]) -> str:
