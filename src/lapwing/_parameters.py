@@ -103,10 +103,16 @@ def is_number(value: object) -> bool:
         return False
 
 
-def is_count(value: object) -> bool:
-    """Return whether a value is a whole number of 1 or more."""
+def is_count(value: object, least: int = 1) -> bool:
+    """Return whether a value is a whole number of at least 1, or of another least one."""
     whole = isinstance(value, (int, np.integer))
-    return whole and not isinstance(value, bool) and value >= 1  # type: ignore[operator]
+    return whole and not isinstance(value, bool) and value >= least  # type: ignore[operator]
+
+
+def is_seed(value: object) -> bool:
+    """Return whether a value is a seed for `sklearn.utils.check_random_state`."""
+    known = value is None or value is np.random or isinstance(value, np.random.RandomState)
+    return known or (is_count(value, 0) and value < 2**32)  # type: ignore[operator]
 
 
 def is_positive(value: Any) -> bool:
@@ -130,7 +136,16 @@ def is_word_or(word: str, holds: Callable[[Any], bool]) -> Callable[[Any], bool]
 
 
 FLAG: Rule = is_flag, "True or False"
-COUNT: Rule = is_count, "a whole number of at least 1"
+FLAG_OR_AUTO: Rule = is_word_or("auto", is_flag), "True, False or 'auto'"
+SEED: Rule = is_seed, "None, a whole number from 0 to 2**32 - 1, or a numpy.random.RandomState"
+
+
+def count(least: int = 1) -> Rule:
+    """Return a rule for whole numbers of at least this one."""
+    return lambda value: is_count(value, least), f"a whole number of at least {least}"
+
+
+COUNT: Rule = count()
 
 
 def one_of(*allowed: str | None) -> Rule:

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import _check_sample_weight
 
 from lapwing._arrays import Array, as_dense, is_sparse, refuse_masked, row_blocks
 from lapwing._rows.base import PickedRows, PointData, blocks_of, is_rows, rows_of
@@ -116,16 +115,7 @@ def check_weights(sample_weight: ArrayLike | None, labeled: Array, class_weights
     """
     if sample_weight is None:
         return check_weight_sizes(class_weights, labeled)
-    refuse_masked(sample_weight, "sample_weight", "Give every row a weight.")
-    given = np.asarray(sample_weight)
-    missing = np.isnan(given) if given.dtype.kind == "f" else np.zeros(0, dtype=bool)
-    if missing.any():
-        # NaN at an unlabelled row would only cause an error when `add_labels` labels it.
-        raise ValueError(
-            f"sample_weight holds NaN, first at row {missing.argmax()}. Give every row a finite "
-            "weight, unlabelled ones too, e.g. 1."
-        )
-    weights = np.asarray(_check_sample_weight(sample_weight, labeled, dtype=np.float64))
+    weights = read_row_weights(sample_weight, len(labeled))
     if (weights[labeled] < 0).any():
         row = np.flatnonzero(labeled & (weights < 0))[0]
         raise ValueError(
@@ -137,6 +127,40 @@ def check_weights(sample_weight: ArrayLike | None, labeled: Array, class_weights
         )
     with np.errstate(over="ignore"):
         return check_weight_sizes(weights * class_weights, labeled)
+
+
+def read_row_weights(sample_weight: ArrayLike, n_rows: int) -> Array:
+    """Convert weights of all rows to float64.
+
+    Raises
+    ------
+    ValueError
+        If they are not one finite number for each row.
+    """
+    refuse_masked(sample_weight, "sample_weight", "Give every row a weight.")
+    given = np.asarray(sample_weight)
+    if given.shape != (n_rows,):
+        raise ValueError(
+            f"sample_weight has the shape {given.shape}, and X has {n_rows} rows. Give one number "
+            "for each row."
+        )
+    try:
+        weights = given.astype(np.float64) if given.dtype.kind in "biufO" else None
+    except (TypeError, ValueError, OverflowError):
+        weights = None
+    if weights is None:
+        raise ValueError(
+            f"sample_weight must be numbers, one for each row, and its type is {given.dtype}."
+        )
+    wrong = np.flatnonzero(~np.isfinite(weights))
+    if len(wrong):
+        # At an unlabelled row it would only cause an error when `add_labels` labels it.
+        what = "NaN" if np.isnan(weights[wrong[0]]) else "infinity"
+        raise ValueError(
+            f"sample_weight holds {what}, first at row {wrong[0]}. Give every row a finite weight, "
+            "unlabelled ones too, e.g. 1."
+        )
+    return weights
 
 
 def check_weight_sizes(weights: Array, rows: Array) -> Array:

@@ -111,6 +111,7 @@ def test_gaussians_have_the_means_of_the_paper(
         (lambda: make_clock(2.5), "n_samples=2.5 must be an integer of at least 2"),
         (lambda: make_two_moons(noise=-1), "noise=-1 must be a finite number"),
         (lambda: make_clock(noise=np.nan), "noise=nan must be a finite number"),
+        (lambda: make_clock(noise=None), "noise=None must be a finite number"),
         (lambda: make_clock(n_labeled_per_class=None), "n_labeled_per_class=None must be"),
         (lambda: make_clock(6, n_labeled_per_class=4), "but class 0 has 3 points"),
     ],

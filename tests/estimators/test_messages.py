@@ -134,7 +134,7 @@ def test_score_requires_an_entry_per_row(model: Any) -> None:
     model.fit(X, y)
     with pytest.raises(ValueError, match=r"X has 40 rows, but y has 30 entries: score takes one"):
         model.score(X, y[:30])
-    with pytest.raises(ValueError, match=r"X has 40 rows, but sample_weight has 3 entries"):
+    with pytest.raises(ValueError, match=r"sample_weight has the shape \(3,\), and X has 40 rows"):
         model.score(X, y, np.ones(3))
 
 

@@ -559,7 +559,7 @@ def test_the_table_as_a_frame(library: str, kind: Any, pair: Any) -> None:
         assert list(frame[name]) == [getattr(r, name) for r in found.table]
     for k, name in enumerate(ends):
         assert list(frame[name]) == [r.error_interval[k] for r in found.table]
-    with pytest.raises(ValueError, match="library='numpy' must be 'pandas', 'polars' or None"):
+    with pytest.raises(ValueError, match="library='numpy' must be one of 'pandas', 'polars'"):
         found.to_frame("numpy")
 
 
@@ -585,9 +585,15 @@ NUMBERS = Candidate("numbers", LapRLSRegressor(), SHEETS)
         ({"candidates": []}, ValueError, "candidates is empty"),
         ({"candidates": [SVM, SVM]}, ValueError, "Two candidates are called 'SVM'"),
         ({"candidates": [SVM, NUMBERS]}, TypeError, "'numbers' is not a classifier"),
-        ({"n_draws": 0}, ValueError, "n_draws=0 must be at least 1"),
-        ({"max_left_out": -1}, ValueError, "max_left_out=-1 must be at least 0"),
-        ({"max_samples": 1}, ValueError, "max_samples=1 must be at least 2"),
+        ({"n_draws": 0}, ValueError, "n_draws=0 must be a whole number of at least 1"),
+        ({"max_left_out": -1}, ValueError, "max_left_out=-1 must be a whole number of at least 0"),
+        ({"max_samples": 1}, ValueError, "max_samples=1 must be a whole number of at least 2"),
+        ({"n_draws": 1.5}, ValueError, r"n_draws=1\.5 must be a whole number"),
+        ({"max_left_out": "a"}, ValueError, "max_left_out='a' must be a whole number"),
+        ({"max_samples": np.nan}, ValueError, "max_samples=nan must be a whole number"),
+        ({"random_state": -1}, ValueError, "random_state=-1 must be None, a whole number from 0"),
+        ({"candidates": [replace(SVM, name=np.nan)]}, TypeError, "name of a Candidate must be a t"),
+        ({"candidates": [replace(SVM, assumption=[])]}, TypeError, "assumption of a Candidate"),
     ],
 )
 def test_wrong_options_are_refused(options: Any, error: type[Exception], message: str) -> None:
@@ -596,6 +602,15 @@ def test_wrong_options_are_refused(options: Any, error: type[Exception], message
         compare(X, y, **options)
     with pytest.raises(error, match=message):
         FewLabelClassifier(**options).fit(X, y)
+
+
+@pytest.mark.parametrize("weights", [2.0, "a", [1.0, 2.0], ["a"] * 40])
+def test_wrong_weights_are_refused(weights: Any) -> None:
+    X, y, _ = moons(40)
+    model = LapSVC().fit(X, y)
+    for use in (compare, LapSVC().fit, FewLabelClassifier().fit, model.score):
+        with pytest.raises(ValueError, match=r"sample_weight (has the shape|must be numbers)"):
+            use(X, y, sample_weight=weights)
 
 
 # --- the candidates -------------------------------------------------------------------------------

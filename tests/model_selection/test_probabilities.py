@@ -131,8 +131,9 @@ def test_data_of_another_fit_is_refused(fitted: Any) -> None:
     other = LogisticRegression().fit(X, truth)
     one, lonely, _ = labeled_clusters(2, n_labels=1)
     alone = S3VC(**ONE_DESCENT).fit(one, lonely)
-    refused: list[tuple[Any, Any, Any, int, type[Exception], str]] = [
+    refused: list[tuple[Any, Any, Any, float, type[Exception], str]] = [
         (model, X, y, 0, ValueError, "max_left_out=0 must be a whole number"),
+        (model, X, y, 2.5, ValueError, r"max_left_out=2\.5 must be a whole number"),
         (other, X, y, 9, TypeError, "LogisticRegression cannot be cali.*searches give best_esti"),
         (model, X[:, :1], y, 9, ValueError, "X has 1 features, and the model was fitted to 3"),
         (model, X, y + 7 * (y >= 0), 9, ValueError, r"y has the classes \[7, 8\], and the"),
@@ -238,7 +239,7 @@ def test_few_label_classifiers_use_the_selected_estimator() -> None:
 @pytest.mark.parametrize(
     ("model", "precision", "error", "message"),
     [
-        *((LapSVC(), p, ValueError, r"must be in \(0, 1\], e.g. 0.99") for p in (0, 1.01, np.nan)),
+        *((LapSVC(), p, ValueError, r"must be a number in \(0, 1\], suc") for p in (0, 1.01, "a")),
         (LogisticRegression(), 0.9, TypeError, "LogisticRegression is not a classifier of lapwing"),
         (LapRLSRegressor(), 0.9, TypeError, "LapRLSRegressor is not a classifier of lapwing"),
         (LapSVC(), 0.9, NotFittedError, "LapSVC"),

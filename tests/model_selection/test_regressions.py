@@ -255,7 +255,7 @@ SVC = Candidate("svc", LapSVC(), SMOOTH)
         (ONE, {}, ValueError, "y contains one target, and none can be left out"),
         (Y, {"candidates": [ALONE, SVC]}, TypeError, "'svc' is not a regression of lapwing"),
         (Y, {"class_prior": "uniform"}, ValueError, "class_prior='uniform' is for classes, and y"),
-        (Y, {"max_samples": 1}, ValueError, "max_samples=1 must be at least 2"),
+        (Y, {"max_samples": 1}, ValueError, "max_samples=1 must be a whole number of at least 2"),
     ],
 )
 def test_wrong_arguments_are_refused(y: Any, options: Any, error: Any, message: str) -> None:
@@ -264,3 +264,5 @@ def test_wrong_arguments_are_refused(y: Any, options: Any, error: Any, message: 
     if "class_prior" not in options:
         with pytest.raises(error, match=message):
             FewLabelRegressor(**options).fit(X, y)
+    with pytest.raises(ValueError, match="updatable='no' must be True or False"):
+        FewLabelRegressor(updatable="no").fit(X, y)

@@ -211,9 +211,11 @@ def test_a_marker_of_classes_can_be_chosen(kind: Any) -> None:
         (FOR_REGRESSION, [np.nan] * 3, {"regression": True}, "no label: all 3 entries mark unlabe"),
         (FOR_REGRESSION, [0.5, 1], {"regression": "no"}, "regression='no' must be True, False or"),
         (FOR_REGRESSION, [0.5, 1], {"regression": None}, "regression=None must be True, False or"),
-        (FOLDS, [0, 1], {"n_splits": 1}, "n_splits=2 or more"),
+        (FOLDS, [0, 1], {"n_splits": 1}, "n_splits=1 must be a whole number of at least 2"),
         (FOLDS, [0, 1], {"random_state": 0}, "shuffle"),
-        (FOLDS, [0, 1], {"n_splits": 2.5}, "Integral"),
+        (FOLDS, [0, 1], {"n_splits": 2.5}, r"n_splits=2\.5 must be a whole number"),
+        (FOLDS, [0, 1], {"random_state": "a"}, "random_state=.a. must be None, a whole"),
+        ((LabeledShuffleSplit,), [0, 1], {"test_size": [1]}, r"test_size=\[1\] must be a fraction"),
     ],
 )  # fmt: skip
 def test_labels_and_parameters_are_refused(kinds: Any, y: Any, options: Any, message: str) -> None:

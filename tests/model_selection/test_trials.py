@@ -241,8 +241,9 @@ def test_classes_without_rows_and_rows_left_out_have_no_share() -> None:
         assert np.isnan(found.standard_error) == (n_draws == 1)
     # A class without rows keeps its labels in each draw, so that their rows are never judged.
     assert set(np.flatnonzero(np.isnan(found.of_rows))) == {gone, *np.flatnonzero(y == 2)}
-    with pytest.raises(ValueError, match="n_draws=0 must be at least 1"):
-        reproducibility(model, X, y, 0)
+    for wrong in (0, 1.5, "5"):
+        with pytest.raises(ValueError, match=f"n_draws={wrong!r} must be a whole number of at lea"):
+            reproducibility(model, X, y, wrong)
 
 
 # --- contradiction --------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn import datasets as sklearn_datasets
 from sklearn.utils import check_random_state
 
+from lapwing._parameters import check, is_not_negative
 from lapwing.datasets._masking import check_count, mask_labels
 
 # The paper gives no dimensions of Figure 1. With these the distance of the hands from the border is
@@ -270,6 +271,5 @@ def _label(
 
 
 def _check_noise(noise: float) -> float:
-    if not 0 <= noise < math.inf:
-        raise ValueError(f"noise={noise!r} must be a finite number of at least 0.")
+    check({"noise": noise}, {"noise": (is_not_negative, "a finite number of at least 0")})
     return float(noise)

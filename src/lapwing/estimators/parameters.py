@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator
 
 from lapwing._parameters import (
     FLAG,
+    SEED,
     Rule,
     check,
     grid,
@@ -110,6 +111,7 @@ _RULES: dict[str, Rule] = {
         lambda v: is_count(v) or (is_number(v) and v == 0),
         "a whole number >= 0; 0 leaves the neighbours' vote out",
     ),
+    "random_state": SEED,
     "n_bins": (lambda v: is_count(v) and v >= 3, "a whole number >= 3"),
     "bandwidth": optional((is_positive, "a number > 0 in the units of X")),
     "clip": (lambda v: is_number(v) and 0 <= v < 0.5, "a number >= 0 and less than 0.5"),

@@ -61,7 +61,7 @@ from lapwing.graphs import (
 )
 from lapwing.graphs.base import check_magnitude
 from lapwing.kernels import Kernel, make_kernel
-from lapwing.problem import Problem, check_weights, make_problem
+from lapwing.problem import Problem, check_weights, make_problem, read_row_weights
 from lapwing.spaces.base import Space
 from lapwing.spaces.full import FullKernelSpace
 from lapwing.spaces.functions import (
@@ -131,14 +131,13 @@ def only_labeled(labeled: Array, X: PointsLike, sample_weight: ArrayLike | None)
     points = rows_or_array(X)
     with reading_features(points):
         n = _num_samples(points)
-    for what, given in (("y", labeled), ("sample_weight", sample_weight)):
-        if given is not None and (count := _num_samples(given)) != n:
-            raise ValueError(
-                f"X has {n} rows, but {what} has {count} entries: score takes one for each row of "
-                "X."
-            )
+    if len(labeled) != n:
+        raise ValueError(
+            f"X has {n} rows, but y has {len(labeled)} entries: score takes one for each row of X."
+        )
+    weights = None if sample_weight is None else read_row_weights(sample_weight, n)
     if labeled.all():
-        return X, sample_weight
+        return X, weights
     X = X.tocsr() if is_sparse(X) else X  # other sparse formats cannot be indexed
     if not labeled.any():
         raise ValueError(
@@ -146,9 +145,8 @@ def only_labeled(labeled: Array, X: PointsLike, sample_weight: ArrayLike | None)
             "labels, e.g. with lapwing.model_selection.LabeledStratifiedKFold."
         )
     rows = np.flatnonzero(labeled)
-    weights = None if sample_weight is None else _safe_indexing(sample_weight, rows)
     some = PickedRows(points, rows) if is_rows(points) else _safe_indexing(X, rows)
-    return some, weights
+    return some, None if weights is None else weights[rows]
 
 
 def is_fitted_name(name: str) -> bool:

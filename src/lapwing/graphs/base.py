@@ -22,13 +22,13 @@ from lapwing._features import reading_features, refuse_gaps
 from lapwing._parameters import (
     COUNT,
     FLAG,
+    FLAG_OR_AUTO,
+    SEED,
     Rule,
     check,
     is_count,
-    is_flag,
     is_number,
     is_positive,
-    is_word_or,
     optional,
 )
 from lapwing._rows.base import PointData, is_rows
@@ -72,20 +72,20 @@ GraphLike: TypeAlias = GraphRecipe | Matrix | BaseEstimator | None
 """Values of ``graph=`` for `as_graph`; a scikit-learn estimator is a neighbours transformer."""
 
 
-_FLAG_OR_AUTO: Rule = is_word_or("auto", is_flag), "True, False or 'auto'"
 _RULES: dict[str, Rule] = {
-    "normalized": _FLAG_OR_AUTO,
+    "normalized": FLAG_OR_AUTO,
     "power": (
         is_count,
         "a whole number of at least 1: the p of the graph term f'L^p f. To leave the graph out set "
         "gamma_I=0",
     ),
     "mutual": FLAG,
-    "approximate": _FLAG_OR_AUTO,
+    "approximate": FLAG_OR_AUTO,
     "n_neighbors": COUNT,
     "n_nearest": COUNT,
     "n_anchors": optional(COUNT),
     "n_components": optional(COUNT),
+    "random_state": SEED,
     "target_recall": (lambda v: is_number(v) and 0 < v <= 1, "a number in (0, 1]"),
     "bandwidth": optional((is_positive, "a finite number > 0 in the units of X")),
     "n_jobs": optional(

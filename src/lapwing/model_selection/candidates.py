@@ -13,6 +13,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from lapwing._arrays import Array, is_sparse
+from lapwing._parameters import COUNT, FLAG, check, optional
 from lapwing._rows.base import PointsLike
 from lapwing._rows.registry import rows_or_array
 from lapwing.classes.labels import ClassLabels
@@ -183,6 +184,10 @@ def default_candidates(
     >>> default_candidates(np.zeros((100, 2)))[-1].name
     'S3VC()'
     """
+    check(
+        {"n_classes": n_classes, "regression": regression},
+        {"n_classes": optional(COUNT), "regression": FLAG},
+    )
     X = rows_or_array(X)
     large = _num_samples(X) > _LARGE
     if regression:

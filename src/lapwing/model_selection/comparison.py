@@ -22,12 +22,12 @@ from sklearn import get_config
 from sklearn.base import clone
 from sklearn.exceptions import FitFailedWarning
 from sklearn.utils import _safe_indexing, check_random_state
-from sklearn.utils.validation import check_consistent_length
 
 from lapwing._arrays import Array, RandomSource, is_sparse
 from lapwing._host.modules import require
 from lapwing._host.terminal import StatusLine
 from lapwing._host.warn import collect_warnings, warn
+from lapwing._parameters import COUNT, SEED, check, count, one_of
 from lapwing._rows.base import PointsLike, all_of, is_rows
 from lapwing._rows.registry import rows_or_array
 from lapwing._words import listed, quoted
@@ -64,7 +64,7 @@ from lapwing.model_selection.evidence import (
     try_out_regression,
 )
 from lapwing.model_selection.trials import start_supervised
-from lapwing.problem import value_order
+from lapwing.problem import read_row_weights, value_order
 
 _LOG = logging.getLogger("lapwing")
 T = TypeVar("T")
@@ -158,8 +158,7 @@ class Comparison:
         if library is None:
             library = str(get_config()["transform_output"])
             library = library if library in _FRAMES else "pandas"
-        if library not in _FRAMES:
-            raise ValueError(f"library={library!r} must be 'pandas', 'polars' or None.")
+        check({"library": library}, {"library": one_of(*_FRAMES, None)})
         frames = require(library, extra=_FRAMES[library], purpose="Comparison.to_frame")
         columns = {name: [getattr(row, name) for row in self.table] for name in _SHARED}
         columns["error_low"] = [row.error_interval[0] for row in self.table]
@@ -337,6 +336,14 @@ class ComparisonBasis(NamedTuple):
     untried: Sequence[str] = ()  # candidates left out to save time
 
 
+_RULES = {
+    "n_draws": COUNT,
+    "max_left_out": count(0),
+    "max_samples": count(2),
+    "random_state": SEED,
+}
+
+
 def compared(
     X: PointsLike,
     y: ArrayLike,
@@ -348,23 +355,18 @@ def compared(
 
     Also returns the sharpness of the scores of the chosen classifier.
     """
-    for name, value, least in (
-        ("n_draws", settings.effort.n_draws, 1),
-        ("max_left_out", settings.effort.max_left_out, 0),
-        ("max_samples", settings.max_samples, 2),
-    ):
-        if value < least:
-            raise ValueError(f"{name}={value!r} must be at least {least}.")
+    check(settings.effort._asdict() | settings._asdict(), _RULES)
     regression = settings.regression
     warn_row_order(X, y)
     X = rows_or_array(X)
     check_one_entry_a_row(X, y, regression=regression)
-    check_consistent_length(X, sample_weight)
     if regression:
         y, labeled = read_targets(y)  # once, with its warnings
         labels = ClassLabels(np.empty(0), np.where(labeled, 0, -1))
     else:
         labels = _read_classes(y, settings.unlabeled)
+    if sample_weight is not None:
+        sample_weight = read_row_weights(sample_weight, len(labels.codes))
     candidates = _candidates(X, labels, settings)
     rng = check_random_state(settings.random_state)
     seed = 0 if regression else int(rng.randint(2**31 - 1))
@@ -411,7 +413,7 @@ def _candidates(X: Any, labels: ClassLabels, settings: CompareSettings) -> Seque
     if regression and prior is not None:
         raise ValueError(f"class_prior={prior!r} is for classes, and y contains numbers.")
     if given is None:
-        n_classes = len(labels.classes)
+        n_classes = len(labels.classes) or None
         found = default_candidates(X, settings.unlabeled, n_classes, regression=regression)
         found = with_sizes(found, prior, labels)
         quick = labels.labeled.all() and not regression
@@ -427,14 +429,18 @@ def _candidates(X: Any, labels: ClassLabels, settings: CompareSettings) -> Seque
 
 
 def _check_candidates(candidates: Any, regression: bool) -> None:
-    unnamed = [candidates]
+    wrong = [candidates]
     if isinstance(candidates, Sequence):
-        unnamed = [one for one in candidates if not isinstance(one, Candidate)]
-    if unnamed:
+        wrong = [one for one in candidates if not isinstance(one, Candidate)]
+    if wrong:
         raise TypeError(
-            f"candidates must be a list of Candidate, and has {unnamed[0]!r}. Give each a name and "
+            f"candidates must be a list of Candidate, and has {wrong[0]!r}. Give each a name and "
             'an assumption: [Candidate("mine", estimator, "classes are ...")].'
         )
+    for one in candidates:
+        for what, text in (("name", one.name), ("assumption", one.assumption)):
+            if not isinstance(text, str):
+                raise TypeError(f"The {what} of a Candidate must be a text, not {text!r}.")
     if not candidates:
         raise ValueError("candidates is empty. Give at least one Candidate, or None for the usual.")
     kind = SemiSupervisedRegressor if regression else SemiSupervisedClassifier
@@ -507,7 +513,7 @@ def _sampled(
     rows = np.sort(np.concatenate([known, drawn]))
     X = X.tocsr() if is_sparse(X) else X  # other sparse formats cannot be indexed
     points = X.take(rows) if is_rows(X) else _safe_indexing(X, rows)
-    weights = None if sample_weight is None else _safe_indexing(sample_weight, rows)
+    weights = None if sample_weight is None else sample_weight[rows]
     return (points, _safe_indexing(y, rows), weights), len(rows)
 
 

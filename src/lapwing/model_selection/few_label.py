@@ -423,6 +423,7 @@ class FewLabelRegressor(SeveralTargets, FewLabelEstimator):
         FitFailedWarning
             For each candidate that cannot be fitted and is left out.
         """
+        check({"updatable": self.updatable}, {"updatable": FLAG})
         points = self._begin(X, y)
         if (columns := split_targets(y)) is not None:
             fitted = []

@@ -39,7 +39,18 @@ from sklearn.utils.validation import _check_method_params, check_consistent_leng
 
 from lapwing._arrays import Array
 from lapwing._host.warn import collect_warnings, warn
-from lapwing._parameters import COUNT, check, parameters
+from lapwing._parameters import (
+    COUNT,
+    FLAG,
+    FLAG_OR_AUTO,
+    SEED,
+    Rule,
+    check,
+    count,
+    is_number,
+    optional,
+    parameters,
+)
 from lapwing._rows.base import PointsLike
 from lapwing._words import quoted
 from lapwing.classes.label_checks import check_labels
@@ -235,7 +246,11 @@ class ShuffledFolds(LabeledFolds):
     unlabeled: object = "auto"
 
     def __post_init__(self) -> None:
-        # With the checks and messages of scikit-learn.
+        check(
+            {"n_splits": self.n_splits, "shuffle": self.shuffle, "random_state": self.random_state},
+            {"n_splits": count(2), "shuffle": FLAG, "random_state": SEED},
+        )
+        # Refuses a seed without shuffling.
         KFold(self.n_splits, shuffle=self.shuffle, random_state=self.random_state)
 
 
@@ -404,7 +419,16 @@ class LabeledShuffleSplit(LabeledSplitter):
     regression: bool | str = "auto"
 
     def __post_init__(self) -> None:
-        check({"n_splits": self.n_splits}, {"n_splits": COUNT})
+        size = optional((is_number, "a fraction or a number of labels"))
+        check(
+            {
+                "n_splits": self.n_splits,
+                "test_size": self.test_size,
+                "train_size": self.train_size,
+                "random_state": self.random_state,
+            },
+            {"n_splits": COUNT, "test_size": size, "train_size": size, "random_state": SEED},
+        )
 
     def _count_splits(self, y: ArrayLike | None) -> int:
         return self.n_splits
@@ -522,8 +546,7 @@ def read_labels(y: ArrayLike | None, marker: object, regression: bool | str) -> 
     """
     if y is None:
         raise ValueError("y is required to determine which rows have a label.")
-    if not (regression is True or regression is False or regression == "auto"):
-        raise ValueError(f"regression={regression!r} must be True, False or 'auto'.")
+    check({"regression": regression}, {"regression": FLAG_OR_AUTO})
     column = read_column(y)
     if regression == "auto":
         regression = has_fractions(column)
@@ -701,6 +724,12 @@ class HeldOut(NamedTuple):
     predictions: Array
 
 
+_RULES: dict[str, Rule] = {
+    "method": (lambda v: isinstance(v, str), "the name of a method, such as 'predict'"),
+    "params": optional((lambda v: isinstance(v, Mapping), "a dict of parameters of fit")),
+}
+
+
 def labeled_cross_val_predict(
     estimator: BaseEstimator,
     X: PointsLike,
@@ -765,6 +794,7 @@ def labeled_cross_val_predict(
     >>> print(rows, predictions)
     [ 2  7 12 17] [0 0 1 1]
     """
+    check({"method": method, "params": params}, _RULES)
     X, y = indexable(X, y)
     labels = read_labels(y, unlabeled, not is_classifier(estimator))
     labeled = np.flatnonzero(labels.labeled)

@@ -22,6 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from lapwing._arrays import Array, RandomSource
 from lapwing._host.warn import warn
+from lapwing._parameters import COUNT, SEED, Rule, check, is_number
 from lapwing._rows.base import PointsLike
 from lapwing.classes.labels import code_classes
 from lapwing.classes.probabilities import Sharpness, fit_sharpness, tempered
@@ -40,6 +41,7 @@ from lapwing.model_selection.trials import LeftOutRounds, Trial, leave_out_round
 # Nodes of the average over the sharpness: probabilities differ by at most 0.001 from those with
 # 101, and by 0.005 with 5 (spreads of 0.2 to 1, three classes).
 _NODES = 9
+_PRECISION: Rule = lambda v: is_number(v) and 0 < v <= 1, "a number in (0, 1], such as 0.99"
 
 
 def calibrate(
@@ -101,6 +103,10 @@ def calibrate(
     >>> model.probability_n_labels_, calibrated.probability_n_labels_
     (0, 6)
     """
+    check(
+        {"max_left_out": max_left_out, "random_state": random_state},
+        {"max_left_out": COUNT, "random_state": SEED},
+    )
     last = last_step(model)
     if (chosen := chosen_by(last)) is not None:
         best = calibrate(
@@ -122,8 +128,6 @@ def calibrate(
             "has CalibratedClassifierCV."
         )
     check_is_fitted(last)
-    if max_left_out < 1:
-        raise ValueError(f"max_left_out={max_left_out!r} must be a whole number >= 1.")
     twin = last._snapshot() if isinstance(last, Updatable) else copy(last)
     if not last.probability_n_labels_:
         trial = start(model, X, y, sample_weight)
@@ -272,8 +276,7 @@ def sure_rows(model: BaseEstimator, X: object = None, *, precision: float = 0.99
     >>> int(found.sure.sum()), bool((model.transduction_ == truth)[found.sure].all())
     (0, True)
     """
-    if not 0 < precision <= 1:
-        raise ValueError(f"precision={precision!r} must be in (0, 1], e.g. 0.99.")
+    check({"precision": precision}, {"precision": _PRECISION})
     last = last_step(model)
     if (chosen := chosen_by(last)) is not None:
         last = last_step(chosen)

@@ -17,6 +17,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 
 from lapwing._arrays import Array, RandomSource
+from lapwing._parameters import COUNT, SEED, check
 from lapwing._rows.base import PointsLike
 from lapwing._words import listed
 from lapwing.classes.decoding import as_decisions, coded_columns, predict_codes
@@ -510,13 +511,14 @@ def reproducibility(
     >>> reproducibility(LapSVC(), X, y, random_state=0).share
     0.0
     """
+    check(
+        {"n_draws": n_draws, "random_state": random_state}, {"n_draws": COUNT, "random_state": SEED}
+    )
     return reproduce(start(estimator, X, y, sample_weight), n_draws, random_state)
 
 
 def reproduce(trial: Trial, n_draws: int = 5, random_state: RandomSource = None) -> Reproducibility:
     """Compute the reproducibility of a trial."""
-    if n_draws < 1:
-        raise ValueError(f"n_draws={n_draws} must be at least 1.")
     changes, overlap = _changes(trial, trial.answer, n_draws, random_state)
     of_draw = _mean(changes, axis=1)
     of_classes = _of_classes(changes, trial.row_codes, len(trial.classes))

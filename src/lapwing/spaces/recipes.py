@@ -10,7 +10,7 @@ from sklearn.cluster import MiniBatchKMeans
 from sklearn.utils import check_array, check_random_state
 
 from lapwing._arrays import RandomSource, is_sparse
-from lapwing._parameters import COUNT, Parametrized, check, one_of, parameters
+from lapwing._parameters import COUNT, SEED, Parametrized, check, one_of, parameters
 from lapwing._rows.base import PointData, is_rows, rows_of
 from lapwing.kernels import Kernel
 from lapwing.spaces.base import Space
@@ -86,7 +86,10 @@ class Landmarks(Parametrized):
             X = check_array(X, accept_sparse="csr", dtype=(np.float64, np.float32), input_name="X")
         if self.centers is not None:
             return self._check_centers(X)
-        check(self.get_params(deep=False), {"n_components": COUNT, "method": one_of(*_SELECTIONS)})
+        check(
+            self.get_params(deep=False),
+            {"n_components": COUNT, "method": one_of(*_SELECTIONS), "random_state": SEED},
+        )
         n, r = X.shape[0], self.n_components
         if r >= n:
             return rows_of(X, np.arange(n)) if is_rows(X) else X
