@@ -36,5 +36,10 @@ __all__ = [
     "smallest_eigenpairs",
 ]
 
+# Recipes for ``graph=``, in the order of messages.
+GRAPHS.update(
+    (recipe.__name__, recipe) for recipe in (KNNGraph, AffinityGraph, TransformerGraph, AnchorGraph)
+)
+
 # Model files contain these names; registries, in capitals, have no `__module__` to set.
 _publish(__name__, globals(), [name for name in __all__ if not name.isupper()])
