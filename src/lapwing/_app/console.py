@@ -213,7 +213,7 @@ def describe_predictions(predicted: Predicted) -> Parts:
         yield sure_words(predicted.volumes)
     if predicted.margin_note:
         yield predicted.margin_note
-    yield f"Predictions are in {predicted.request.predictions}"
+    yield f"Predictions: {predicted.request.predictions}"
 
 
 def _describe_size(table: Table) -> str:
