@@ -36,16 +36,14 @@ from benchmarks.shared.options import add_choice, add_resume, add_run_options
 from benchmarks.shared.output import Results, say, step
 from benchmarks.shared.stats import Stat, gathered
 
-QUICK_SPLITS = 2
+QUICK_SPLITS, QUICK_SETS = 2, ("g50c", "coil20b")
 # Sets that take minutes: part of a quick run only if given by name.
 LARGE_SETS = frozenset({"mnist3vs8", "facemit"})
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``python -m benchmarks lapsvm``."""
-    add_run_options(
-        parser, f"{QUICK_SPLITS} splits per set; large sets and peak memory only if named"
-    )
+    add_run_options(parser, f"{QUICK_SPLITS} splits of {' and '.join(QUICK_SETS)}")
     add_choice(parser, "--sets", PROBLEMS, "sets")
     parser.add_argument(
         "--splits",
@@ -70,7 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> Results | int:
     """Run the benchmark; return 1 if no data set is available."""
-    names = arguments.sets or [n for n in PROBLEMS if not (arguments.quick and n in LARGE_SETS)]
+    names = arguments.sets or (QUICK_SETS if arguments.quick else PROBLEMS)
     results: list[SetResult] = []
     descents: dict[str, Descent] = {}
     means: dict[str, list[float]] = {}

@@ -29,14 +29,17 @@ from benchmarks.shared.output import Results, say
 from benchmarks.shared.tables import Table
 
 TARGETS, QUICK_TARGETS = (20, 40, 80), (40,)
-DRAWS, QUICK_DRAWS = 10, 2
-MOST = 600
+DRAWS, QUICK_DRAWS = 10, 1
+MOST, QUICK_MOST = 600, 300
+QUICK_SETS = ("diabetes", "robot arm", "turned digits")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``python -m benchmarks regression``."""
     add_run_options(
-        parser, f"{QUICK_DRAWS} draws of {' and '.join(map(str, QUICK_TARGETS))} targets"
+        parser,
+        f"one draw of {' and '.join(map(str, QUICK_TARGETS))} targets and {QUICK_MOST} rows of "
+        + ", ".join(QUICK_SETS),
     )
     add_choice(parser, "--sets", SOURCES, "sets")
     add_choice(parser, "--methods", CONTENDERS, "methods")
@@ -47,13 +50,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> Results:
     """Run the benchmark."""
-    asked = (arguments.draws, TARGETS)
-    n_draws, targets = (QUICK_DRAWS, QUICK_TARGETS) if arguments.quick else asked
+    asked = (arguments.draws, TARGETS, arguments.most)
+    quick = (QUICK_DRAWS, QUICK_TARGETS, QUICK_MOST)
+    n_draws, targets, most = quick if arguments.quick else asked
     draws = [(known, draw) for known in targets for draw in range(n_draws)]
     methods = {name: CONTENDERS[name] for name in arguments.methods or CONTENDERS}
-    sets = list(arguments.sets or SOURCES)
-    problems = {name: partial(problem_of, name, arguments.most, methods) for name in sets}
-    path = arguments.output / "regression" / f"{arguments.most} {arguments.seed}.jsonl"
+    sets = arguments.sets or (QUICK_SETS if arguments.quick else SOURCES)
+    problems = {name: partial(problem_of, name, most, methods) for name in sets}
+    path = arguments.output / "regression" / f"{most} {arguments.seed}.jsonl"
     found = compare_methods(problems, draws, path, arguments)
     tables = [*(table_of(name, found) for name in sets), ratios(found), coverage(found)]
     return Results(tables, raw={"answers": found})

@@ -32,7 +32,7 @@ from benchmarks.text.contenders import COMPONENTS, Contender, Documents
 from benchmarks.text.sources import SOURCES
 
 LABELS_PER_CLASS = (1, 3, 10)
-DRAWS, QUICK_DRAWS = 10, 2
+DRAWS, QUICK_DRAWS = 10, 1
 MOST, QUICK_MOST = 2500, 600
 QUICK_SETS = ("documents", "pcmac")
 LIMIT, QUICK_LIMIT = 60.0, 3.0
@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``python -m benchmarks text``."""
     add_run_options(
         parser,
-        f"{QUICK_DRAWS} draws of {QUICK_MOST} documents of {' and '.join(QUICK_SETS)}, "
+        f"one draw of {QUICK_MOST} documents of {' and '.join(QUICK_SETS)}, "
         f"fits of {QUICK_LIMIT:g} seconds",
     )
     add_choice(parser, "--sets", SOURCES, "sets")

@@ -53,7 +53,7 @@ EXPECTED: Mapping[Cell, float] = {
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``python -m benchmarks volumes``."""
-    add_output_options(parser, "two sets, two draws, 600 points")
+    add_output_options(parser, "two sets, one draw, 400 points")
     add_choice(parser, "--sets", SOURCES, "data")
     add_number(parser, "--draws", 20, "draws of labels")
     parser.add_argument(
@@ -78,7 +78,7 @@ def run(arguments: argparse.Namespace) -> Results | int:
     if arguments.scaling:
         return _scaled(arguments.scaling)
     quick = arguments.quick
-    n_draws, size = (2, 600) if quick else (arguments.draws, arguments.size)
+    n_draws, size = (1, 400) if quick else (arguments.draws, arguments.size)
     measure = partial(
         gather,
         folder=arguments.output / "volumes",
