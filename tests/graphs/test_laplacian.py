@@ -51,11 +51,14 @@ def test_tiny_and_huge_weights_stay_finite() -> None:
         L = Laplacian.from_affinity(W).matrix.toarray()
         assert_allclose(L, np.eye(4) * 4 / 3 - 1 / 3, rtol=1e-2 if scale < 1e-320 else 1e-12)
     assert Laplacian.from_affinity(W, normalized=False, power=2).norm_bound == np.inf
-    with (
-        pytest.raises(ValueError, match="degrees of the affinity overflow"),
-        np.errstate(all="ignore"),
-    ):
-        Laplacian.from_affinity(np.full((30, 30), 1e307))
+    large, single = np.full((30, 30), 1e307), np.full((3, 3), 1e39)
+    for W, dtype in ((large, np.float64), (single, np.float32)):
+        with (
+            pytest.raises(ValueError, match="degrees of the affinity overflow"),
+            np.errstate(all="ignore"),
+        ):
+            Laplacian.from_affinity(W, normalized=False, dtype=dtype)
+    assert_allclose(Laplacian.from_affinity(single, dtype=np.float32).matrix.diagonal(), 1)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

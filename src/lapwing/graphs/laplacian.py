@@ -247,7 +247,8 @@ def laplacian_matrix(W: CSR, degrees: Array, normalized: bool, dtype: np.dtype[A
     normalized : bool
     dtype : dtype
     """
-    if not np.isfinite(degrees).all():
+    largest = np.finfo(np.float64 if normalized else dtype).max
+    if not degrees.max(initial=0.0) <= largest:
         raise ValueError("The degrees of the affinity overflow: divide all weights by the largest.")
     if normalized:
         weights = normalized_weights(W, degrees, degrees, dtype)
@@ -276,7 +277,7 @@ def normalized_weights(
     csr_array of shape (b, h)
         Mirrored entries are equal.
     """
-    data, ends = W.data.astype(dtype), np.sqrt(column_degrees)
+    data, ends = np.empty(W.nnz, dtype), np.sqrt(column_degrees)
     for rows in row_blocks(len(row_degrees), 1, _ROWS):
         edges = slice(W.indptr[rows.start], W.indptr[rows.stop])
         a = np.repeat(np.sqrt(row_degrees[rows]), np.diff(W.indptr[rows.start : rows.stop + 1]))
