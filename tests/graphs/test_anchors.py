@@ -200,6 +200,7 @@ def test_units_and_origin_of_the_points_do_not_matter(
         ({"anchors": "grid"}, r"anchors='grid' must be one of 'kmeans', 'random', or an array"),
         ({"anchors": np.ones((3, 2))}, r"anchors has 2 features, but X has 4"),
         ({"anchors": [[np.nan] * 4]}, r"anchors contains NaN"),
+        ({"anchors": [[1e200] * 4, [0] * 4]}, r"anchors contains values up to 1e\+200, whose"),
         ({"bandwidth": 0.0}, r"bandwidth=0\.0 must be a finite number > 0 in the units of X"),
     ],
 )

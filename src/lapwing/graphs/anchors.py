@@ -409,6 +409,7 @@ class AnchorGraph(Parametrized):
                     f"anchors has {points.shape[1]} features, but X has {n_features}: give anchors "
                     "in the coordinates of the points."
                 )
+            check_magnitude(points, "anchors")
             return np.asarray(points)
         rng = check_random_state(self.random_state)
         rows = distinct_rows(X)[0]

@@ -274,12 +274,13 @@ def check_recipe(recipe: BaseEstimator, **rules: Rule) -> None:
 _LARGEST = 1e151  # of values and of their inverses: sums of squares of a million points are finite
 
 
-def check_magnitude(X: PointData) -> None:
+def check_magnitude(X: PointData, name: str = "X") -> None:
     """Raise ValueError for points whose squares overflow or underflow.
 
     Parameters
     ----------
     X : ndarray, csr or Rows of shape (n, n_features)
+    name : str, default="X"
 
     Raises
     ------
@@ -289,6 +290,6 @@ def check_magnitude(X: PointData) -> None:
     largest = largest_value(X)
     if not largest < _LARGEST or 0 < largest < 1 / _LARGEST:
         raise ValueError(
-            f"X contains values up to {largest:.3g}, whose squares overflow or underflow. Scale "
-            "the features, e.g. by StandardScaler."
+            f"{name} contains values up to {largest:.3g}, whose squares overflow or underflow. "
+            "Scale the features, e.g. by StandardScaler."
         )
