@@ -123,6 +123,8 @@ def test_points_that_are_all_equal_have_the_constant_only() -> None:
     assert len(found.dimension) == 0
     assert_array_equal(found.eigenvalues, [0])
     assert_allclose(found.evaluate(np.zeros((2, 3))), 1 / 3)
+    for form in (np.asarray, sp.csr_array):
+        assert_array_equal(fit_eigenfunctions(form(np.ones((3, 2001)))).eigenvalues, [0])
 
 
 def test_constant_and_dependent_features_add_nothing() -> None:
@@ -173,6 +175,9 @@ def test_many_features_by_lanczos(monkeypatch: pytest.MonkeyPatch) -> None:
         assert_array_equal(
             found.evaluate(points), fit_eigenfunctions(points, n_components=5).evaluate(points)
         )
+    single, tiny = X.astype(np.float32), X.astype(np.float32) * np.float32(2.0**-100)
+    found, scaled = (fit_eigenfunctions(points, n_components=5) for points in (single, tiny))
+    assert_allclose(scaled.evaluate(tiny), found.evaluate(single), atol=1e-5)
     monkeypatch.setenv("LAPWING_MEMORY_LIMIT", "1k")
     with pytest.raises(MemoryError, match=r"5 principal directions of 30 features"):
         fit_eigenfunctions(X, n_components=5)

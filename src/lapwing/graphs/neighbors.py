@@ -19,7 +19,13 @@ from lapwing._rows.base import PointData, Rows, is_rows
 from lapwing.graphs.ann import faiss_approximate, faiss_exact, load_faiss
 from lapwing.graphs.base import CSR, check_points, check_recipe
 from lapwing.graphs.row_search import scan_rows, search_rows
-from lapwing.graphs.search import DIFFERENCE_METRICS, Neighbors, Points, sklearn_neighbors
+from lapwing.graphs.search import (
+    DIFFERENCE_METRICS,
+    Neighbors,
+    Points,
+    sklearn_neighbors,
+    squarable,
+)
 from lapwing.graphs.weights import (
     WEIGHT_FUNCTION,
     WEIGHTS,
@@ -334,13 +340,7 @@ def _principal_components(X: Array, n_components: int) -> Array:
         f"Principal components of {n} x {d} points",
         "Give X as float32, or reduce it before.",
     )
-    largest = float(np.abs(X).max())
-    if not largest < np.sqrt(float(np.finfo(X.dtype).max) / (4 * n * d)):
-        raise ValueError(
-            f"X contains values up to {largest:.3g}, whose squares overflow {X.dtype} in the "
-            f"principal components that n_components={n_components} asks for. Scale the features, "
-            "e.g. by StandardScaler."
-        )
+    X, scale = squarable(X)
     # Centred here: scikit-learn subtracts the mean from X'X, which cancels for points far from 0.
     centred = X - X.mean(axis=0, dtype=np.float64).astype(X.dtype)
     if not np.ptp(X, axis=0).any():  # constant: only rounding is left, or scikit-learn divides by 0
@@ -348,4 +348,5 @@ def _principal_components(X: Array, n_components: int) -> Array:
     # Not 'auto', which uses random projections for large X: results must be reproducible, and the
     # exact axes of 70000 x 784 points take 2 s.
     solver = "covariance_eigh" if d <= n else "full"
-    return np.asarray(PCA(n_components, svd_solver=solver, copy=False).fit_transform(centred))
+    found = PCA(n_components, svd_solver=solver, copy=False).fit_transform(centred)
+    return np.asarray(found * X.dtype.type(scale))

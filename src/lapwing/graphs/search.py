@@ -18,7 +18,7 @@ from sklearn.metrics.pairwise import PAIRWISE_BOOLEAN_FUNCTIONS
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
-from lapwing._arrays import Array, Matrix, is_sparse, row_blocks
+from lapwing._arrays import Array, Matrix, is_sparse, row_blocks, times_power_of_2
 from lapwing._host.threads import available_threads, share
 from lapwing.linalg import center_of, shifted
 from lapwing.problem import value_order
@@ -261,7 +261,7 @@ class Points(SearchedPoints):
         if metric == "cosine":
             unit = unit_rows(X)
             return cls(unit, metric, unit)
-        X, scale = _squarable(X)
+        X, scale = squarable(X)
         return cls(X, metric, shifted(X, center_of(X)), scale=scale)
 
     def nearest(self, rows: Array, candidates: Array, k: int) -> Nearest:
@@ -355,13 +355,13 @@ def _sparse_lengths(X: Matrix, rows: Array, ends: Array, dtype: Any) -> Array:
     return np.sqrt(np.asarray(squared, dtype=np.float64)).reshape(ends.shape)
 
 
-def _squarable(X: Any) -> tuple[Any, float]:
+def squarable(X: Any) -> tuple[Any, float]:
     """Return X / scale and the scale: 1, or a power of 2 if squares would overflow or underflow."""
     largest = float(max(X.max(), -X.min()))
     if largest == 0 or _SMALL < largest < _LARGE:
         return X, 1.0
-    scale = 2.0 ** (math.frexp(largest)[1] - 1)  # rounds nothing
-    return X / X.dtype.type(scale), scale
+    exponent = math.frexp(largest)[1] - 1
+    return times_power_of_2(X, -exponent), 2.0**exponent
 
 
 def unit_rows(X: Any, extra: bool | None = None) -> Any:
