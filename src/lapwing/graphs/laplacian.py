@@ -277,7 +277,7 @@ def normalized_weights(
     csr_array of shape (b, h)
         Mirrored entries are equal.
     """
-    data, ends = np.empty(W.nnz, dtype), np.sqrt(column_degrees)
+    data, ends = np.empty(len(W.data), dtype), np.sqrt(column_degrees)
     for rows in row_blocks(len(row_degrees), 1, _ROWS):
         edges = slice(W.indptr[rows.start], W.indptr[rows.stop])
         a = np.repeat(np.sqrt(row_degrees[rows]), np.diff(W.indptr[rows.start : rows.stop + 1]))
@@ -285,7 +285,7 @@ def normalized_weights(
         # Larger factor first: (i, j) and (j, i) are rounded equally, and as w <= min(d_i, d_j)
         # nothing overflows, unlike w * (1/sqrt(d_i) 1/sqrt(d_j)) for tiny degrees.
         data[edges] = W.data[edges].astype(np.float64) / np.maximum(a, b) / np.minimum(a, b)
-    return cast("CSR", sp.csr_array((data, W.indices, W.indptr), shape=W.shape))
+    return sp.csr_array((data, W.indices, W.indptr), shape=W.shape)
 
 
 @dataclass(frozen=True, eq=False)
