@@ -348,6 +348,7 @@ def test_changes_that_cannot_be_written_are_not_made(
         {"class": "a\tb"},
         {"target": 0},
         {"target": 1.5},
+        {"measured": {"n_labels": 3, "volumes": []}},
     ],
     ids=str,
 )

@@ -102,7 +102,7 @@ class LabelingState:
                 if target is not None and not 0 < target < 1:
                     raise RequestError(f"The target {target:g} is not an error rate from 0 to 1.")
                 return replace(self, target=target)
-            case {"measured": {"n_labels": n_labels, "volumes": volumes} as point}:
+            case {"measured": {"n_labels": n_labels, "volumes": dict(volumes)} as point}:
                 by_code = {self.history.code(name): n for name, n in volumes.items()}
                 by_code.pop(None, None)  # classes that the page no longer has
                 curve = {**self.curve, int(n_labels): {**point, "volumes": by_code}}
