@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import os
 import re
@@ -70,6 +71,18 @@ def test_without_a_client_the_error_says_how_to_get_one(monkeypatch: pytest.Monk
     monkeypatch.setattr("distributed.get_client", no_client)  # other tests may have one
     with pytest.raises(ValueError, match=r"There is no Dask client. Connect one first"):
         DaskAnchorGraphClassifier().fit(array.from_array(SMALL.X), SMALL.labels)
+
+
+def test_an_asynchronous_client_is_refused() -> None:
+
+    async def fit() -> None:
+        async with distributed.Client(
+            asynchronous=True, processes=False, dashboard_address="127.0.0.1:0"
+        ) as client:
+            DaskAnchorGraphClassifier(client=client).fit(SMALL.labels, SMALL.labels)
+
+    with pytest.raises(TypeError, match=r"The Dask client is asynchronous"):
+        asyncio.run(fit())
 
 
 @pytest.mark.slow

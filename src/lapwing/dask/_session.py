@@ -56,7 +56,7 @@ class ClusterSession:
         ValueError
             If there is no client.
         TypeError
-            If `client` is not a Dask client.
+            If `client` is not a Dask client, or is asynchronous.
         ConnectionError, TimeoutError
             If the client is closed, or its cluster has no worker.
         """
@@ -72,6 +72,11 @@ class ClusterSession:
         if not isinstance(client, session._distributed.Client):
             raise TypeError(
                 f"client={client!r} is not a Dask client. Pass client=distributed.Client(ADDRESS)."
+            )
+        if client.asynchronous:  # waiting here would block the event loop of the client
+            raise TypeError(
+                "The Dask client is asynchronous, and a fit waits for its results. Make a client "
+                "outside of the event loop, with distributed.Client(ADDRESS), and pass it."
             )
         session._refuse_closed()
         return session
