@@ -31,7 +31,7 @@ class Linear(ClassifierMixin, BaseEstimator):
         return self
 
     def decision_function(self, X: Points) -> Points:
-        scores: Points = X @ self.columns_
+        scores: Points = np.asarray(X) @ self.columns_
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -126,6 +126,30 @@ def test_signs_of_predictions() -> None:
     assert legend_of(axes) == ["predicted class, by colour", "label given", "wrong"]
     axes = scatter_predictions(X, predicted, truth=truth, confidence=np.ones(40))
     assert legend_of(axes) == ["predicted class, by colour", "fainter: less certain", "wrong"]
+
+
+@pytest.mark.parametrize("missing", [None, np.nan, pd.NA, ""])
+def test_predictions_without_a_truth_are_not_wrong(missing: Any) -> None:
+    predicted = np.repeat(["u", "v"], 20)
+    axes = scatter_predictions(X, predicted, truth=pd.Series(["u", missing] * 20, dtype=object))
+    np.testing.assert_array_equal(drawn(axes)[-1], X[20::2])
+
+
+@pytest.mark.parametrize("scale", [1e-12, 1e15])
+def test_a_map_has_the_extent_of_its_points(scale: float) -> None:
+    points = scale * np.column_stack([X[:, 0], np.ones(40)])
+    display = draw_map(Linear((1.0, 0.0)), points, resolution=5)
+    assert np.ptp(display.xx0) == pytest.approx(1.24 * np.ptp(points[:, 0]))
+    assert display.xx1[0] < scale < display.xx1[-1]
+
+
+def test_dollar_signs_in_names_are_not_mathematics() -> None:
+    prices = np.repeat(["$5-$10", "$_{$"], 20)
+    scatter_predictions(X, prices).figure.canvas.draw()
+    frame = pd.DataFrame(X, columns=["$ ^{$", "x"])
+    display = draw_map(Linear((1.0, -2.0), classes=prices[[0, -1]]), frame, prices)
+    display.figure_.canvas.draw()
+    assert legend_of(display.ax_) == ["unlabelled", r"labelled \$5-\$10", r"labelled \$_{\$"]
 
 
 def look_of(confidence: Any) -> tuple[Points, Points]:

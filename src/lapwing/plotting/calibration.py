@@ -11,13 +11,14 @@ from scipy.stats import binomtest
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from lapwing._parameters import parameters
+from lapwing._parameters import is_number, parameters
 from lapwing._rows.base import PointsLike
 from lapwing.classes.markers import find_unlabeled, read_column
 from lapwing.plotting.drawing import (
     PALE,
     PALETTE,
     LegendDisplay,
+    as_written,
     codes_of,
     ink_of,
     label_axes,
@@ -230,7 +231,11 @@ class CalibrationDisplay(LegendDisplay):
         """
         _check_options(n_bins, strategy, confidence)
         proba = np.asarray(y_proba, dtype=float)
-        names = _classes(y_true, classes, unlabeled)
+        labels, names = read_column(y_true), None if classes is None else np.asarray(classes)
+        hidden = find_unlabeled(labels, unlabeled, names)
+        if hidden.all():
+            raise ValueError("No row of y_true has a label. Give the labels of some rows.")
+        names = np.unique(labels[~hidden]) if names is None else names
         wanted = 2 if proba.ndim == 1 else proba.shape[-1]
         if proba.ndim not in (1, 2) or wanted != len(names):
             raise ValueError(
@@ -240,12 +245,9 @@ class CalibrationDisplay(LegendDisplay):
                 "classes=."
             )
         codes = codes_of(y_true, len(proba), unlabeled, names)
-        known = codes >= 0
-        if not known.any():
-            raise ValueError("No row of y_true has a label. Give the labels of some rows.")
         if not ((proba >= -_ROUNDING) & (proba <= 1 + _ROUNDING)).all():
             raise ValueError("y_proba must hold probabilities, numbers from 0 to 1 and no NaN.")
-        given, occurred, subject, outcome = _events(proba[known], codes[known], names)
+        given, occurred, subject, outcome = _events(proba[codes >= 0], codes[codes >= 0], names)
         bins = _bins(np.clip(given, 0.0, 1.0), n_bins, strategy)
         found = observed_frequencies(given, occurred, bins, confidence, "wilson")
         distance = np.abs(found.prob_true - found.prob_pred)
@@ -280,7 +282,8 @@ class CalibrationDisplay(LegendDisplay):
                 axes.annotate(words, (x, y), (shift, 0), ha=side, color=ink, **_COUNT)
             )
         axes.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
-        label_axes(axes, f"Probability of {self.subject}", f"Share that {self.outcome}", title)
+        subject, outcome = as_written(self.subject), as_written(self.outcome)
+        label_axes(axes, f"Probability of {subject}", f"Share that {outcome}", title)
 
 
 class Frequencies(NamedTuple):
@@ -327,16 +330,8 @@ def _check_options(n_bins: object, strategy: str, confidence: float) -> None:
         raise ValueError(f"n_bins={n_bins!r} must be an integer of 1 or more.")
     if strategy not in _STRATEGIES:
         raise ValueError(f"strategy={strategy!r} is not one of {', '.join(_STRATEGIES)}.")
-    if not 0 < confidence < 1:
+    if not (is_number(confidence) and 0 < confidence < 1):
         raise ValueError(f"confidence={confidence!r} must lie between 0 and 1.")
-
-
-def _classes(y_true: ArrayLike, classes: object, unlabeled: object) -> NDArray[Any]:
-    if classes is not None:
-        return np.asarray(classes)
-    labels = read_column(y_true)
-    mask = find_unlabeled(labels, unlabeled)
-    return np.unique(labels[~mask])
 
 
 def _events(

@@ -16,6 +16,7 @@ from lapwing.plotting.drawing import (
     PALETTE,
     LegendDisplay,
     add_legend,
+    as_written,
     color_of,
     label_axes,
     last_step,
@@ -144,7 +145,7 @@ class ConvergenceDisplay(LegendDisplay):
                 linestyle="none" if single else _STYLES[around % len(_STYLES)],
                 marker=MARKERS[k % len(MARKERS)] if single else "",
                 linewidth=1.6,
-                label=self.columns[k] if self.columns else self.quantity,
+                label=as_written(self.columns[k]) if self.columns else self.quantity,
             )
             self.lines_.append(line)
         if not single and np.nanmin(self.values, initial=np.inf) > 0:

@@ -15,11 +15,13 @@ from lapwing._host.modules import require
 from lapwing._parameters import parameters
 from lapwing._rows.base import PointsLike
 from lapwing.classes.decoding import as_columns, n_columns, of_each_class
+from lapwing.classes.markers import missing_mask, plain, read_column
 from lapwing.plotting.drawing import (
     UNLABELED,
     WRONG,
     LegendDisplay,
     add_legend,
+    as_written,
     codes_of,
     color_of,
     column_names,
@@ -185,7 +187,7 @@ class DecisionMapDisplay(LegendDisplay):
         hidden = self.codes < 0
         self.unlabeled_ = scatter(axes, self.points[hidden], label="unlabelled", **UNLABELED)
         self.labeled_ = [
-            scatter_labeled(axes, self.points[self.codes == k], k, f"labelled {c}")
+            scatter_labeled(axes, self.points[self.codes == k], k, f"labelled {as_written(c)}")
             for k, c in enumerate(self.classes)
         ]
         finish(axes, title, self.feature_names)
@@ -280,7 +282,7 @@ def decision_map(
 def _around(points: NDArray[Any], resolution: int) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return a grid along each axis that extends a little beyond the points."""
     low, high = points.min(axis=0), points.max(axis=0)
-    pad = np.maximum(0.12 * (high - low), 1e-9)
+    pad = 0.12 * np.where(high > low, high - low, np.maximum(np.abs(low), 1.0))
     (left, bottom), (right, top) = low - pad, high + pad
     return np.linspace(left, right, resolution), np.linspace(bottom, top, resolution)
 
@@ -324,9 +326,9 @@ def scatter_predictions(
     labeled : array-like of bool of shape (n,), default=None
         Points with a label, drawn as stars.
     truth : array-like of shape (n,), default=None
-        True classes; unlabelled points with wrong predictions are ringed.
+        True classes, missing where unknown; unlabelled points with wrong predictions are ringed.
     classes : sequence, default=None
-        Order of the classes in the palette; None means sorted.
+        All classes in the order of the palette; None means those of `predicted`, sorted.
     ax : matplotlib Axes, default=None
         Axes to draw into; None makes a new figure of pyplot.
     title : str, default=None
@@ -342,7 +344,8 @@ def scatter_predictions(
     Raises
     ------
     ValueError
-        If shapes disagree, the layout is not two-dimensional or a confidence is negative.
+        If shapes disagree, the layout is not two-dimensional, a confidence is negative, or a
+        predicted class is not one of `classes`.
     ImportError
         If matplotlib is not installed.
     """
@@ -354,17 +357,25 @@ def scatter_predictions(
     known = np.zeros(n, dtype=bool) if labeled is None else np.asarray(labeled, dtype=bool)
     sure = strength_of(None if confidence is None else np.asarray(confidence, dtype=float), n)
     check_consistent_length(points, guess, known, sure)
-    actual = guess if truth is None else np.asarray(truth)
+    actual = guess if truth is None else read_column(truth)
     if actual.shape != guess.shape:
         raise ValueError(f"truth must have one entry for each of the {n} points.")
-    wrong = (actual != guess) & ~known
-    axes = new_axes((7.2, 6.0)) if ax is None else ax
+    compared = ~known & ~missing_mask(actual)
+    wrong = np.zeros(n, dtype=bool)
+    wrong[compared] = actual[compared] != guess[compared]
     order = np.unique(guess) if classes is None else np.asarray(classes)
-    for k, c in enumerate(order):
-        scatter_class(axes, points, color_of(k), sure, (guess == c) & ~known, (guess == c) & known)
-    for c in order:
-        if (guess == c).any():
-            write_class(axes, points[guess == c], points[known], str(c))
+    members = [guess == c for c in order]
+    strange = guess[~np.logical_or.reduce(members)]
+    if len(strange):
+        raise ValueError(
+            f"The predicted class {plain(strange[0])!r} is not one of classes. Add it."
+        )
+    axes = new_axes((7.2, 6.0)) if ax is None else ax
+    for k, mine in enumerate(members):
+        scatter_class(axes, points, color_of(k), sure, mine & ~known, mine & known)
+    for c, mine in zip(order, members, strict=True):
+        if mine.any():
+            write_class(axes, points[mine], points[known], c)
     scatter(axes, points[wrong], edgecolors=ink_of(axes), **WRONG)
     finish(axes, title)
     if legend:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.linalg import ArpackError
+from scipy.spatial import KDTree
 from sklearn.base import BaseEstimator
 from sklearn.decomposition import PCA
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
@@ -146,6 +147,11 @@ def ink_of(axes: Axes, *, inside: bool = True) -> str:
     return ink_on(paper_of(axes, inside=inside))
 
 
+def as_written(text: object) -> str:
+    """Escape dollar signs, between which matplotlib would draw mathematics."""
+    return str(text).replace("$", r"\$")
+
+
 def color_of(k: int) -> str:
     """Return the colour of class k; colours repeat after the last."""
     return PALETTE[k % len(PALETTE)]
@@ -155,8 +161,12 @@ def strength_of(values: NDArray[np.float64] | None, n: int) -> NDArray[np.float6
     """Scale non-negative values to [0, 1] so that the upper half of them is 1."""
     if values is None:
         return np.ones(n)
-    if values.size and not values.min() >= 0:
-        raise ValueError("confidence must not be negative or NaN; give margins or probabilities.")
+    if values.ndim != 1:
+        raise ValueError(f"confidence has shape {values.shape}: give one value for each point.")
+    if not (np.isfinite(values) & (values >= 0)).all():
+        raise ValueError(
+            "confidence must not be negative, NaN or infinite; give margins or probabilities."
+        )
     middle = np.median(values) if values.size else 0.0
     return np.minimum(values / middle, 1.0) if middle > 0 else np.ones(values.shape)
 
@@ -182,18 +192,18 @@ def scatter_class(
     scatter(axes, points[labeled], color=color, edgecolors=ink_of(axes), **_STAR)
 
 
-def write_class(axes: Axes, points: NDArray[Any], stars: NDArray[Any], name: str) -> None:
+def write_class(axes: Axes, points: NDArray[Any], stars: NDArray[Any], name: object) -> None:
     """Write the name of a class at the median of its points, away from stars."""
     effects = require("matplotlib.patheffects", extra="plot", purpose="lapwing.plotting")
     # At one of the points, because the median may lie in the cloud of another class.
     far = ((points - np.median(points, axis=0)) ** 2).sum(axis=1)
     if len(stars):
-        room = (0.045 * np.ptp(axes.dataLim.get_points(), axis=0).max()) ** 2
-        crowded = ((points[:, None] - stars) ** 2).sum(axis=-1).min(axis=1) < room
+        room = 0.045 * np.ptp(axes.dataLim.get_points(), axis=0).max()
+        crowded = KDTree(stars).query(points)[0] < room
         far = np.where(crowded & ~crowded.all(), np.inf, far)
     x, y = points[np.argmin(far)]
     halo = effects.withStroke(linewidth=3.5, foreground=paper_of(axes, inside=True))
-    axes.text(x, y, name, color=ink_of(axes), path_effects=[halo], **_NAME)
+    axes.text(x, y, as_written(name), color=ink_of(axes), path_effects=[halo], **_NAME)
 
 
 def scatter_labeled(axes: Axes, points: NDArray[Any], k: int, label: str) -> PathCollection:
@@ -244,7 +254,7 @@ def principal_plane(
 def finish(axes: Axes, title: str | None, names: Sequence[str] = ()) -> None:
     """Remove the ticks, set the title, and name the axes if names are given."""
     axes.set(xticks=[], yticks=[])
-    x, y = names or ("", "")
+    x, y = map(as_written, names or ("", ""))
     label_axes(axes, x, y, title, frame="#c9ced6")
 
 

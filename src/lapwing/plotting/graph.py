@@ -23,6 +23,7 @@ from lapwing.plotting.drawing import (
     PREDICTED,
     LegendDisplay,
     add_legend,
+    as_written,
     color_of,
     column_names,
     finish,
@@ -190,7 +191,7 @@ class GraphDisplay(LegendDisplay):
         paint = [color_of(k) for k in self.codes[free]]
         words = "unlabelled, in the colour of the answer" if named else "unlabelled"
         self.unlabeled_ = scatter(axes, self.layout[free], c=paint, label=words, **PREDICTED)
-        signs = [f"labelled {c}" for c in self.classes] if named else ["labelled"]
+        signs = [f"labelled {as_written(c)}" for c in self.classes] if named else ["labelled"]
         known = [self.layout[self.labeled & (self.codes == k)] for k in range(len(signs))]
         self.labeled_ = [
             scatter_labeled(axes, mine, k, sign)
@@ -209,7 +210,7 @@ def _affinity(model: BaseEstimator) -> Any:
     if affinity is None:
         cure = (
             "Fit with gamma_I > 0."
-            if "gamma_I" in getattr(model, "get_params", dict)()
+            if getattr(model, "gamma_I", None) == 0
             else "LapSVC, LapRLSClassifier and LapERLSClassifier have one."
         )
         raise ValueError(f"This {type(model).__name__} has no graph of neighbours. {cure}")
