@@ -31,11 +31,15 @@ from lapwing import (
     AnchorGraphClassifier,
     FewLabelClassifier,
     FewLabelRegressor,
+    KNNGraph,
     LapERLSClassifier,
+    LapERLSRegressor,
     LapRLSRegressor,
     LapSVC,
 )
-from lapwing._app.reporting import find_command_method
+from lapwing._app.reporting import find_command_method, fit_record
+from lapwing._report.association import BinnedColumns
+from lapwing._report.page import _typical
 from tests.helpers.commandline import done, run
 from tests.helpers.data import first_labels
 
@@ -139,6 +143,26 @@ def test_missing_values_of_pandas_in_labels_truth_and_cells(names: list[Any], dt
     assert "moon-" in page
 
 
+def test_ties_are_predicted_as_by_the_estimator() -> None:
+    points, y = np.repeat([[0.0], [1.0]], 2, axis=0), [1, 2, 1, 2]  # equal rows contradict
+    with pytest.warns(lapwing.exceptions.LapwingWarning):
+        model = LapSVC().fit(points, y)
+    assert not model.decision_function(points).any()
+    page = lapwing.report(model, points, y)
+    assert [one["n_rows"] for one in page._data.volumes["classes"]] == [0, 4]
+
+
+def test_missing_values_of_frames_have_no_class() -> None:
+    values = pd.Series(np.arange(N), dtype="Int64").where(np.arange(N) % 4 > 0)
+    table = pd.DataFrame({"x": X[:, 0], "y": X[:, 1], "n": values})
+    table["site"] = pd.Series(["north"] * N, dtype="string").where(np.arange(N) % 4 == 0)
+    model = make_pipeline(make_column_transformer(("passthrough", ["x", "y"])), LapSVC())
+    rows = fit_record(model.fit(table, Y), table, Y).table
+    columns = BinnedColumns.of(rows)
+    np.testing.assert_array_equal(columns.values[2], values.to_numpy(float, na_value=np.nan))
+    assert _typical(columns.values[3]) == "north"
+
+
 def test_sparse_points_and_a_kernel_matrix(model: Any) -> None:
     S = sp.csr_array(X)
     sparse = lapwing.report(LapSVC().fit(S, Y), S, Y)
@@ -157,6 +181,9 @@ def test_report_of_a_regression() -> None:
     page = lapwing.report(LapRLSRegressor().fit(X, y), X, y, truth=truth).html
     assert "learnt from 20 labelled rows" in lead(page)
     assert "root mean square error" in lead(page)
+    y[1:] = np.nan  # a supervised fit needs two labels
+    model = LapERLSRegressor(graph=KNNGraph(45)).fit(X, y)
+    assert "learnt from 1 labelled row" in lead(lapwing.report(model, X, y).html)
 
 
 @pytest.mark.parametrize("sizes", [{}, {"class_prior": [0.5, 0.5]}], ids=["labels", "sizes"])

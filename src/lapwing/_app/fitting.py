@@ -34,7 +34,7 @@ from lapwing._tables.encoders import Encoding
 from lapwing._tables.predictions import Predictions
 from lapwing._tables.preprocessing import Preprocessed
 from lapwing._tables.tables import Table
-from lapwing.classes.decoding import as_columns, of_each_class
+from lapwing.classes.decoding import as_columns, of_each_class, predict_codes
 from lapwing.classes.label_checks import label_warnings_ignored
 from lapwing.classes.probabilities import class_probabilities
 from lapwing.estimators import LapERLSClassifier
@@ -323,12 +323,13 @@ def fit_estimator(estimator: Any, points: Any, y: NDArray[Any], request: Learnin
 def fit_twin(estimator: Any, method: CommandMethod, points: Any, table: Table) -> FittedTwin | None:
     """Fit the supervised twin: the same estimator without the term of the unlabelled rows.
 
-    None if the method has none, or if it takes the labelled rows alone and the points are a kernel
-    matrix, whose labelled rows are not points.
+    None if the method has none, or if it takes the labelled rows alone, and there is only one or
+    the points are a kernel matrix, whose labelled rows are not points.
     """
     given = estimator.get_params(deep=False).get("kernel")
     precomputed = isinstance(given, str) and given == "precomputed"
-    if method.twin is None or (method.twin.labeled_only and precomputed):
+    too_few = np.count_nonzero(table.labeled) < 2
+    if method.twin is None or (method.twin.labeled_only and (precomputed or too_few)):
         return None
     twin = clone(estimator).set_params(**method.twin.parameters)
     kernel: Any = getattr(estimator, "kernel_", None)  # a linear function has none
@@ -376,11 +377,10 @@ def predict_rows(estimator: Any, points: Any, table: Table, *, regression: bool)
 
 
 def _predicted_classes(estimator: Any, scores: NDArray[Any], table: Table) -> Predictions:
-    scores = of_each_class(as_columns(scores))
-    # Not `predict`: labels agree with scores whatever the estimator's tie rule, and the kernel is
-    # computed once.
-    labels = estimator.classes_[np.argmax(scores, axis=1)]
-    return Predictions(table.ids, labels, table.labeled, estimator.classes_, scores)
+    columns = as_columns(scores)
+    labels = estimator.classes_[predict_codes(columns)]  # `predict` would compute the kernel again
+    classes, scores = estimator.classes_, of_each_class(columns)
+    return Predictions(table.ids, labels, table.labeled, classes, scores)
 
 
 def _plain(value: Any) -> Any:

@@ -204,7 +204,7 @@ def _describe_columns(
 def _typical(values: NDArray[Any]) -> str:
     """Return the median of numbers, or the most frequent text; empty if all are missing."""
     if values.dtype == object:
-        found, counts = np.unique(values.astype(str), return_counts=True)
+        found, counts = np.unique(values[values != ""].astype(str), return_counts=True)
         return text.clean(str(found[counts.argmax()]), NAME_LENGTH) if len(found) else ""
     known = values[np.isfinite(values)]
     return text.number(float(np.median(known))) if known.size else ""

@@ -613,11 +613,12 @@ def row_cells(
 
 
 def feature_values(X: Any, column: int, rows: NDArray[np.intp]) -> list[Any]:
-    """Return a column of a table's features in some rows."""
+    """Return a column of a table's features in some rows; missing values are None or NaN."""
     if hasattr(X, "iter_rows"):
         return list(X.to_series(column)[rows.tolist()])
     if hasattr(X, "iloc"):
-        return list(X.iloc[rows.tolist(), column])
+        found = X.iloc[rows.tolist(), column]
+        return list(found.astype(object).where(found.notna(), None))  # pandas.NA equals nothing
     block = X[rows][:, [column]]
     values: list[Any] = as_dense(block).ravel().tolist()
     return values
