@@ -153,6 +153,8 @@ _TWO = pd.DataFrame({"a": np.arange(20.0), "c": ["r", "b"] * 10})
             r"""out with drop=\["k's id"\]\.$"""),
         ({"keep": ["k's\nid"]}, pd.DataFrame({"k's\nid": [f"k{i}" for i in range(20)]}),
             r"""out with drop=\["k's\\nid"\]\.$"""),
+        ({"scale": "standard"}, _TWO.assign(a=_TWO.a * 1e200),
+            r"squares of the numbers in column 'a' overflow.*drop=\['a'\]"),
         ({}, [[10**310, 1], [2, 3], [4, 5]], "X: infinite values in 'x0'"),
         ({"decimal": ";"}, None, "decimal=';' must be one of 'auto', '.', ','.$"),
         ({"dates": "x"}, None, "dates='x' must be one of 'auto', 'day', 'month'.$"),
@@ -205,7 +207,7 @@ def test_odd_frames_are_encoded(tmp_path: Path) -> None:
         notes = TableEncoder().fit(full.assign(z=[value] * 20)).notes_
         assert notes["z"] == f"holds {type(value).__name__}"
     both = pd.DataFrame({"k": [f"1.{k * 7 + 100:03d}" for k in range(60)]})
-    assert TableEncoder().fit(both).notes_["k"].endswith("could be read the other way: decimal= ,")
+    assert TableEncoder().fit(both).notes_["k"].endswith("could be read the other way: decimal=','")
 
 
 def test_new_rows_are_checked(frame: Any) -> None:

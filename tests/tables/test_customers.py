@@ -156,13 +156,15 @@ def test_rejects_new_rows_in_another_notation(tmp_path: Path, plain: Table) -> N
         return write(tmp_path / "n.csv", head + "".join(";".join(row) + "\n" for row in cells))
 
     path = amounts("1.5", "1.234")
-    with pytest.raises(ValueError, match=r"'Betrag' was read with decimal commas.*--decimal \."):
+    with pytest.raises(ValueError, match=r"'Betrag' was read with decimal commas.*--decimal '\.'"):
         read_points(path, fitted(plain))
     table = read_points(path, fitted(plain), ReadOptions(decimal="."))
     assert table.X["Betrag"].to_list() == [1.5, 1.234]
+    with pytest.raises(ValueError, match=r"with decimal commas .* here it has decimal points"):
+        read_points(amounts("1.5 €", "1.234 €"), fitted(plain))  # or 1234 €
     points = read(write(tmp_path / "p.csv", "x,z,y\n" + rows("{a}.25,{b},{y}")))
     path = write(tmp_path / "c.csv", "x;z\n0,25;1\n1,375;2\n")  # or 1375
-    with pytest.raises(ValueError, match=r"'x' was read with decimal points.*say --decimal ,"):
+    with pytest.raises(ValueError, match=r"'x' was read with decimal points.*say --decimal ','"):
         read_points(path, fitted(points))
     assert read_points(path, fitted(points), ReadOptions(decimal=",")).X[1, 0] == 1.375
     # The points of a word for "missing" are no decimal points.

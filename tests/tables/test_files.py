@@ -125,7 +125,7 @@ FILES: dict[str, tuple[Any, dict[str, Any], dict[str, Any]]] = {
     "commas and points": ("x,z,y\n" + rows('"{a},25",{c}.{a}00,{y}', n=40), {},
         {"X": [[0.25, 1000], [1.25, 2100], [2.25, 3200]], "notes": {
             "x": "numbers with decimal commas", "z": "numbers with decimal commas; such as 1000; "
-            "could be read the other way: --decimal ."}}),
+            "could be read the other way: --decimal '.'"}}),
     "points given": ("x,z,y\n" + rows('"{a},25",{c}.{a}00,{y}', n=40),
         {"decimal": ".", "keep": ("x",), "drop": ("x",)}, {"X": [[1], [2.1], [3.2]]}),
     **{

@@ -191,7 +191,7 @@ def test_reports_ambiguous_decimal_marks() -> None:
     for decimal, shown, other in ((",", "1234", "."), (".", "1.234", ",")):
         doubt = other_reading(NumberReading("x", decimal), cells_of_texts(texts))
         assert f"such as {shown};" in doubt
-        assert doubt.endswith(f"--decimal {other}")
+        assert doubt.endswith(f"--decimal '{other}'")
         certain = cells_of_texts([*texts, f"1{decimal}5"])
         assert other_reading(NumberReading("x", decimal), certain) == ""
 

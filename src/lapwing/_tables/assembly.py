@@ -145,19 +145,21 @@ def encode_again(
             for reading in readings
         ]
     mixed = [one.column for one in readings if _mixes_marks(one, raw.cells[one.column])]
-    commas = [one.column for one in readings if _has_commas(one, raw.cells[one.column])]
     errors = []
     if mixed:
         errors.append(
             f"{raw.source}: {quoted(mixed)} was read with decimal commas when the model was "
             "fitted, and here it has decimal points as well as points that may be either. Say "
-            "which with --decimal . or --decimal ,."
+            "which with --decimal '.' or --decimal ','."
         )
-    if commas:
-        errors.append(
-            f"{raw.source}: {quoted(commas)} was read with decimal points when the model was "
-            "fitted, and here it has decimal commas. If it is meant so, say --decimal ,."
-        )
+    for then, now, mark in (("points", "commas", ","), ("commas", "points", ".")):
+        other = [one.column for one in readings if _has_other_mark(one, raw.cells, mark)]
+        other = [name for name in other if name not in mixed]
+        if other:
+            errors.append(
+                f"{raw.source}: {quoted(other)} was read with decimal {then} when the model was "
+                f"fitted, and here it has decimal {now}. If it is meant so, say --decimal '{mark}'."
+            )
     return _read_columns(raw, readings, errors, like)
 
 
@@ -167,11 +169,17 @@ def _mixes_marks(reading: Reading, cells: Cells) -> bool:
     return cells.fractions.size > 0 and any("." in text for text in cells.counts)
 
 
-def _has_commas(reading: Reading, cells: Cells) -> bool:
-    """Return whether commas are decimal marks in a column that had points; 1,234 would be 1234."""
-    if not isinstance(reading, NumberReading) or reading.decimal == ",":
+def _has_other_mark(reading: Reading, columns: Mapping[str, Cells], mark: str) -> bool:
+    """Return whether a column is usually written with another decimal mark than in the fit.
+
+    With points, 1,234 would be 1234; with commas, 1.234 would, and 1.5 € would be missing.
+    """
+    if not isinstance(reading, NumberReading) or reading.decimal == mark:
         return False
-    return cells.marks[","] > cells.marks["."] + cells.fractions.size
+    cells = columns[reading.column]
+    points, commas = cells.marks["."], cells.marks[","]
+    # Plain numbers with points are read in either case.
+    return points > commas if mark == "." else commas > points + cells.fractions.size
 
 
 def _choose_columns(

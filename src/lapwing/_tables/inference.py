@@ -148,7 +148,7 @@ def other_reading(reading: Reading, cells: Cells) -> str:
     example = next((one for one, two in both if one is not None and one != two), None)
     if example is None:
         return ""
-    return f"such as {example.value:g}; could be read the other way: --decimal {other}"
+    return f"such as {example.value:g}; could be read the other way: --decimal '{other}'"
 
 
 # --- strict ---------------------------------------------------------------------------------------
