@@ -454,7 +454,7 @@ def hardly_vary(values: Array, targets: Array, *, regression: bool) -> bool:
 
 
 def _spread(part: Array) -> float:
-    return float(np.std(part, axis=0).max())
+    return float(np.std(part, axis=0, dtype=np.float64).max())  # squares may overflow float32
 
 
 def warn_constant_values(
