@@ -119,6 +119,24 @@ def read_features(
             validate_data(estimator, header, reset=reset, skip_check_array=True)
             X = check_array(X, estimator=estimator, input_name="X", **checks)
     refuse_gaps(X, getattr(estimator, "feature_names_in_", None), pairwise=pairwise)
+    return canonical(X)
+
+
+def canonical(X: Any) -> Any:
+    """Convert CSR points to the form that scikit-learn's compiled loops expect; others are kept.
+
+    They compute squared norms entry by entry, wrongly for duplicate entries, and some of them take
+    32-bit indices only.
+    """
+    if not is_sparse(X):
+        return X
+    # `sum_duplicates` works in place, and the user's matrix must not change.
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    if X.indices.dtype != np.int32 and max(X.nnz, *X.shape) <= np.iinfo(np.int32).max:
+        parts = (X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32))
+        X = type(X)(parts, shape=X.shape)
     return X
 
 

@@ -7,14 +7,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-import scipy.sparse as sp
 
 from lapwing import FewLabelClassifier, LapRLSClassifier, LapRLSRegressor, LapSVC, LapSVR
 from lapwing.exceptions import RowOrderWarning
 from lapwing.model_selection import Candidate, compare
 from lapwing.model_selection.candidates import LABELS_ALONE
 from tests.estimators.test_sklearn import quick
-from tests.helpers.data import labeled_clusters, labeled_curve
+from tests.helpers.data import halves, labeled_clusters, labeled_curve, long_indices
 from tests.helpers.warned import texts
 
 
@@ -40,19 +39,6 @@ def test_a_weight_that_is_zero_in_float32_removes_no_row() -> None:
     expected = LapRLSRegressor(gamma_A=0.1).fit(X, y, sample_weight=weights).predict(X)
     found = LapRLSRegressor(gamma_A=0.1).fit(X.astype(np.float32), y, sample_weight=weights)
     np.testing.assert_allclose(found.predict(X), expected, atol=1e-3)
-
-
-def halves(X: Any) -> Any:
-    """Store every entry as two halves."""
-    n, d = X.shape
-    columns = np.tile(np.repeat(np.arange(d), 2), n)
-    return sp.csr_array((np.repeat(X.ravel() / 2, 2), columns, 2 * d * np.arange(n + 1)), X.shape)
-
-
-def long_indices(X: Any) -> Any:
-    found = sp.csr_array(X)
-    found.indices, found.indptr = found.indices.astype(np.int64), found.indptr.astype(np.int64)
-    return found
 
 
 @pytest.mark.parametrize("kernel", ["rbf", "linear", "laplacian", "cosine", "poly"])

@@ -110,7 +110,10 @@ def test_new_points_are_weighed_as_in_the_fit(weights: str, anchors: str, dtype:
     assert_array_equal(fitted.rows(X).toarray(), Z.toarray())
     for rows in (slice(7, 9), slice(None, None, -1)):
         assert_allclose(fitted.rows(X[rows]).toarray(), Z[rows].toarray(), atol=1e-12)
-    assert_allclose(fitted.rows(X.astype(np.float64)).toarray(), Z.toarray(), atol=1e-12)
+    for points in (X.astype(np.float64), X.tolist(), sp.coo_array(X)):
+        assert_allclose(fitted.rows(points).toarray(), Z.toarray(), atol=1e-12)
+    with pytest.raises(ValueError, match="X has 1 features, but the anchors have 4"):
+        fitted.rows(X[:, :1])
 
 
 @each_weights

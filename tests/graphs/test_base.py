@@ -23,7 +23,7 @@ from lapwing.graphs import (
     TransformerGraph,
     build_laplacian,
 )
-from tests.helpers.data import gaussian_points
+from tests.helpers.data import gaussian_points, halves, long_indices
 from tests.helpers.graphs import gaussian_affinity, inverse, needs_faiss
 from tests.helpers.members import check_examples
 
@@ -152,7 +152,7 @@ def test_float32_points_give_the_same_graph(make: Make) -> None:
 
 
 @recipes("faiss", "reduced")  # which take dense points only
-@pytest.mark.parametrize("form", [sp.csr_matrix, sp.csr_array, sp.coo_array])
+@pytest.mark.parametrize("form", [sp.csr_matrix, sp.coo_array, halves, long_indices])
 def test_sparse_points_give_the_same_graph(form: Any, make: Make) -> None:
     X = gaussian_points()
     X[:, 1:][np.abs(X[:, 1:]) < 0.5] = 0  # but no empty rows: see their own test

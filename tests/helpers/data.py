@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import is_classifier
 
 Array = np.ndarray[Any, Any]
@@ -33,6 +34,20 @@ def gaussian_points(
     """Points of one normal cloud of variance 1 around `center` in every feature."""
     points = np.random.default_rng(seed).standard_normal((n, d)) + center
     return points.astype(dtype, copy=False)
+
+
+def halves(X: Any) -> Any:
+    """Store every entry as two halves."""
+    n, d = X.shape
+    columns = np.tile(np.repeat(np.arange(d), 2), n)
+    return sp.csr_array((np.repeat(X.ravel() / 2, 2), columns, 2 * d * np.arange(n + 1)), X.shape)
+
+
+def long_indices(X: Any) -> Any:
+    """Store a sparse matrix with 64-bit indices."""
+    found = sp.csr_array(X)
+    found.indices, found.indptr = found.indices.astype(np.int64), found.indptr.astype(np.int64)
+    return found
 
 
 def mixture_points(

@@ -343,8 +343,7 @@ class SemiSupervisedEstimator(CallbackSupportMixin, Parametrized, Generic[P, S])
                 check_rows(points)
             return points
         pairwise = self._pairwise()
-        points = read_features(self, points, reset=reset, header=header, pairwise=pairwise)
-        return _canonical(points) if is_sparse(points) else points
+        return read_features(self, points, reset=reset, header=header, pairwise=pairwise)
 
     def _reads_blocks(self, rows: Rows) -> bool:
         """Return whether a fit reads points on disk in blocks."""
@@ -558,19 +557,3 @@ def _own(attributes: Mapping[str, Any], X: PointData) -> Mapping[str, Any]:
         return isinstance(part, np.ndarray) and np.may_share_memory(part, memory)
 
     return {name: value.copy() if shared(value) else value for name, value in attributes.items()}
-
-
-def _canonical(X: Any) -> Any:
-    """Convert CSR points to the form that scikit-learn's compiled loops expect.
-
-    They compute squared norms entry by entry, wrongly for duplicate entries, and some of them take
-    32-bit indices only.
-    """
-    # `sum_duplicates` works in place, and the user's matrix must not change.
-    if not X.has_canonical_format:
-        X = X.copy()
-        X.sum_duplicates()
-    if X.indices.dtype != np.int32 and max(X.nnz, *X.shape) <= np.iinfo(np.int32).max:
-        parts = (X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32))
-        X = type(X)(parts, shape=X.shape)
-    return X

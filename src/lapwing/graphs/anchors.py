@@ -92,8 +92,14 @@ class Anchors:
         Raises
         ------
         ValueError
-            If distances to the anchors overflow.
+            If points are not finite or do not have the features of the anchors, or distances to the
+            anchors overflow.
         """
+        X = check_points(X, "Anchors")
+        if X.shape[1] != self.points.shape[1]:
+            raise ValueError(
+                f"X has {X.shape[1]} features, but the anchors have {self.points.shape[1]}."
+            )
         return self.weigh(X, *self.nearest(X))
 
     def nearest(self, X: PointData) -> tuple[Array, Array]:

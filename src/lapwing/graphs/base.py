@@ -18,7 +18,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 
 from lapwing._arrays import Array, Matrix
-from lapwing._features import reading_features, refuse_gaps
+from lapwing._features import canonical, reading_features, refuse_gaps
 from lapwing._parameters import (
     COUNT,
     FLAG,
@@ -151,7 +151,7 @@ def check_points(X: object, owner: str) -> Any:
             estimator=owner,
         )
     refuse_gaps(X)
-    return X
+    return canonical(X)
 
 
 def check_affinity(affinity: Matrix, n_points: int | None = None) -> CSR:

@@ -10,6 +10,7 @@ from sklearn.cluster import MiniBatchKMeans
 from sklearn.utils import check_array, check_random_state
 
 from lapwing._arrays import RandomSource, is_sparse
+from lapwing._features import canonical
 from lapwing._parameters import COUNT, SEED, Parametrized, check, one_of, parameters
 from lapwing._rows.base import PointData, is_rows, rows_of
 from lapwing.kernels import Kernel
@@ -109,8 +110,8 @@ class Landmarks(Parametrized):
         return means.fit(X).cluster_centers_.astype(X.dtype, copy=False)
 
     def _check_centers(self, X: PointData) -> Any:
-        centers = check_array(
-            self.centers, accept_sparse="csr", dtype=X.dtype, input_name="centers"
+        centers = canonical(
+            check_array(self.centers, accept_sparse="csr", dtype=X.dtype, input_name="centers")
         )
         if centers.shape[1] != X.shape[1]:
             raise ValueError(
