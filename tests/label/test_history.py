@@ -14,8 +14,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from lapwing._label.errors import RequestError
 from lapwing._label.session import Session
-from lapwing._label.words import RequestError
 from tests.label.pages import X, labels_only
 
 NAMES = ("u", "v", "1", "1.0", "é <b>")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from lapwing._label import mapping
-from lapwing._label.words import RequestError
+from lapwing._label.errors import RequestError
 from tests.label.pages import X, session
 
 

@@ -14,12 +14,12 @@ import scipy.sparse as sp
 
 from lapwing import LapERLSClassifier, LapSVC
 from lapwing._label import learner
+from lapwing._label.errors import RequestError
 from lapwing._label.finding import Query
 from lapwing._label.journal import JournalError
 from lapwing._label.learner import Learner
 from lapwing._label.model import SlowAnswers
 from lapwing._label.session import Event
-from lapwing._label.words import RequestError
 from tests.label.pages import CLASSES, TRUTH, X, first, labels_only, learn, one_of_each, session
 
 

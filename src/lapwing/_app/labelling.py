@@ -29,13 +29,13 @@ from lapwing._app.workflow import save_fit
 from lapwing._host.files import check_writable
 from lapwing._host.modules import require
 from lapwing._host.warn import collect_warnings
+from lapwing._label.errors import RequestError, check_class_name
 from lapwing._label.history import History
 from lapwing._label.journal import Journal
 from lapwing._label.mapping import can_map
 from lapwing._label.material import Material, PictureArrays, PictureFiles
 from lapwing._label.serving import LabelServer
 from lapwing._label.session import Session
-from lapwing._label.words import RequestError, check_class_name
 from lapwing._parameters import is_count
 from lapwing._report.charts import read_embedding
 from lapwing._report.page import Report, collect
@@ -347,11 +347,11 @@ def _pictures(table: Table, column: str, folder: Path) -> PictureFiles:
 
 def _downloads(fit: Fit, save: Save) -> dict[str, Callable[[Session], bytes]]:
     """Return the functions from the session to the content of a file, by file name."""
-    fitting_one = threading.Lock()
+    lock = threading.Lock()
     latest = lru_cache(maxsize=1)(lambda session, version: fit(session))
 
     def fit_current(session: Session) -> FitRecord:
-        with fitting_one:
+        with lock:
             return latest(session, session.version)
 
     def write_predictions(session: Session, path: Path) -> None:

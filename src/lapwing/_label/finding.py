@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from lapwing._label.errors import RequestError
 from lapwing._label.history import NO_CODE, History
 from lapwing._label.learner import Answers
-from lapwing._label.words import RequestError
 from lapwing._report.rows import feature_values
 from lapwing._tables.tables import Table
 

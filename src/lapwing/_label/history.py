@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing._label.words import MOST_CLASSES, RequestError
+from lapwing._label.errors import MOST_CLASSES, RequestError
 from lapwing._tables.labels import same_label
 
 NO_CODE = -1

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from lapwing._arrays import is_sparse
 from lapwing._host.modules import require
+from lapwing._label.errors import RequestError
 from lapwing._label.history import History
-from lapwing._label.words import RequestError
 from lapwing._report.association import BinnedColumns
 from lapwing._report.rows import even_sample, row_columns
 from lapwing._report.words import Words, row_words

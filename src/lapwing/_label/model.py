@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing._host.threads import single_blas_thread
+from lapwing._label.errors import RequestError
 from lapwing._label.history import NO_CODE, History
 from lapwing._label.learner import Answers, Estimate, Learner, PointGraph, SuspiciousLabel
 from lapwing._label.material import Material
 from lapwing._label.state import LabelingState
-from lapwing._label.words import RequestError
 from lapwing._report.text import plural
 
 QUEUED = 20  # enough rows so that fast users do not wait for the next one

@@ -28,11 +28,11 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from lapwing._host.modules import require
+from lapwing._label.errors import RequestError
 from lapwing._label.finding import Query
 from lapwing._label.journal import JournalError
 from lapwing._label.model import QUEUED
 from lapwing._label.session import CLOSED, Event, Receipt, Session
-from lapwing._label.words import RequestError
 
 Handler: TypeAlias = Callable[[Request], Awaitable[Response]]
 Question: TypeAlias = Callable[[Session, Mapping[str, str]], Any]
@@ -169,7 +169,7 @@ class _Handlers:
         )
 
     async def _stream(self) -> AsyncIterator[str]:
-        """Generate events, the newest state first, so that no change is missed."""
+        """Generate events, beginning with the present state, so that no change is missed."""
         loop = asyncio.get_running_loop()
         queue: asyncio.Queue[Event] = asyncio.Queue(_WAITING_EVENTS)
 
@@ -178,12 +178,12 @@ class _Handlers:
                 queue.get_nowait()
             queue.put_nowait(event)
 
-        def hear(event: Event) -> None:
+        def forward(event: Event) -> None:
             with suppress(RuntimeError):  # if the event loop has ended
                 loop.call_soon_threadsafe(put, event)
 
         self._n_streams += 1
-        end = self._session.listen(hear)
+        end = self._session.listen(forward)
         try:
             yield _event(Event(self._session.version, "labels"))
             while True:

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from lapwing._label.errors import RequestError, check_class_name
 from lapwing._label.finding import Finder, Query
 from lapwing._label.history import NO_CODE, History
 from lapwing._label.journal import Journal, JournalError, Record, now
@@ -31,7 +32,6 @@ from lapwing._label.state import (
     refuse_unknown_rows,
 )
 from lapwing._label.view import colours_of, rows_of, state_of, volumes
-from lapwing._label.words import RequestError, check_class_name
 from lapwing._tables.columns import RANDOM, SUGGESTED
 
 CLOSED = "closed"  # the part of the last event

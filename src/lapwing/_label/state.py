@@ -19,11 +19,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lapwing._label.errors import RequestError, check_class_name
 from lapwing._label.history import NO_CODE, NO_ROWS, Batch, History
 from lapwing._label.journal import Record
 from lapwing._label.learner import Estimate
 from lapwing._label.material import Material
-from lapwing._label.words import RequestError, check_class_name
 from lapwing._tables.labels import same_label
 
 MARKS = ("flagged", "skipped")

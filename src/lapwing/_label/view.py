@@ -17,8 +17,8 @@ from lapwing._report.text import percent, plural
 from lapwing.model_selection.evidence import rows_needed
 
 _STEPS_SHOWN = 500
-_DOUBTS_SHOWN = 50
-_NOBODY = 65535
+_SUSPICIOUS_SHOWN = 50
+_NO_CLASS = 65535
 
 
 def state_of(state: LabelingState, learnt: ModelSnapshot, material: Material) -> dict[str, Any]:
@@ -40,25 +40,25 @@ def state_of(state: LabelingState, learnt: ModelSnapshot, material: Material) ->
         "n_labeled": n_labeled,
         "history": [_step(batch, history) for batch in history.batches[-_STEPS_SHOWN:]],
         "can_undo": history.last is not None,
-        "evidence": None if estimate is None else {**vars(estimate), "words": _words(estimate)},
+        "evidence": None if estimate is None else vars(estimate) | {"words": _error_text(estimate)},
         "target": state.target,
-        "finish": _finish(state, estimate, material, n_labeled),
+        "finish": _describe_target(state, estimate, material, n_labeled),
         "curve": [
             {**point, "volumes": {classes[code]: n for code, n in point["volumes"].items()}}
             for n_labels, point in sorted(state.curve.items())
             if n_labels <= n_labeled
         ],
-        "suspicious": _suspicious(advice.suspicious_labels[:_DOUBTS_SHOWN], history),
+        "suspicious": _suspicious(advice.suspicious_labels[:_SUSPICIOUS_SHOWN], history),
         "fit_command": None if material.fit_command is None else material.fit_command(history),
     }
 
 
 def colours_of(given: NDArray[np.int32], answers: Answers | None, rows: NDArray[np.intp]) -> bytes:
     """Return the number of some rows, their given and predicted classes, and confidences."""
-    predicted, confidence = np.full(len(rows), _NOBODY), np.zeros(len(rows))
+    predicted, confidence = np.full(len(rows), _NO_CLASS), np.zeros(len(rows))
     if answers is not None:
         predicted, confidence = answers.codes[rows], np.rint(255 * answers.confidence[rows])
-    known = np.where(given[rows] < 0, _NOBODY, given[rows])
+    known = np.where(given[rows] < 0, _NO_CLASS, given[rows])
     return encode_columns((known, "<u2"), (predicted, "<u2"), (confidence, "u1"))
 
 
@@ -77,8 +77,8 @@ def rows_of(
     if answers is not None:
         candidates = answers.candidates(rows)
     # Rows with the same two candidate classes share the columns that distinguish these.
-    rivals = [tuple(sorted(code for code, _ in mine[:2])) for mine in candidates]
-    columns = {pair: material.separating_columns(codes, pair) for pair in set(rivals)}
+    pairs = [tuple(sorted(code for code, _ in mine[:2])) for mine in candidates]
+    columns = {pair: material.separating_columns(codes, pair) for pair in set(pairs)}
     return [
         {
             "row": row,
@@ -95,7 +95,7 @@ def rows_of(
             "first_columns": columns[pair],
         }
         for row, cells, words, mine, pair in zip(
-            rows, material.cells(list(rows)), supporting, candidates, rivals, strict=True
+            rows, material.cells(list(rows)), supporting, candidates, pairs, strict=True
         )
     ]
 
@@ -158,7 +158,7 @@ def _checked(batch: Batch, history: History) -> str:
     return f"drawn at random, {agreement}"
 
 
-def _finish(
+def _describe_target(
     state: LabelingState, estimate: Estimate | None, material: Material, n_labeled: int
 ) -> dict[str, Any] | None:
     """Describe whether the target is reached, or what is missing; None without a target."""
@@ -193,7 +193,7 @@ def _finish(
     return {"reached": False, "words": words}
 
 
-def _words(estimate: Estimate) -> str:
+def _error_text(estimate: Estimate) -> str:
     return (
         f"About {percent(estimate.error)} of the rows without a label are wrong; with a "
         f"probability of 90 % between {percent(estimate.low)} and {percent(estimate.high)}. Of "
