@@ -38,7 +38,7 @@ def vectors(function: Callable[[list[str]], Any], texts: list[str], store: Any =
 
 
 def test_texts_are_given_call_by_call(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(embedding, "_CALL", 2)
+    monkeypatch.setattr(embedding, "_BATCH_SIZE", 2)
     sizes: list[int] = []
     steps: list[tuple[str, int]] = []
 
@@ -98,7 +98,7 @@ INVALID: dict[str, tuple[Callable[[list[str]], Any], str]] = {
 @pytest.mark.parametrize("case", INVALID)
 def test_invalid_vectors_are_reported(case: str, monkeypatch: Any, tmp_path: Path) -> None:
     function, message = INVALID[case]
-    monkeypatch.setattr(embedding, "_CALL", 2)
+    monkeypatch.setattr(embedding, "_BATCH_SIZE", 2)
     texts = [""] if case == "no text" else TEXTS
     with pytest.raises(ValueError, match=message) as error:
         vectors(function, texts, VectorStore(tmp_path / "v.npz", "digest"))
@@ -177,7 +177,7 @@ def test_vectors_that_are_not_kept_are_reported(tmp_path: Path, store: VectorSto
     vectors(letters, ["a"], store)
     gone = VectorStore(tmp_path / "gone" / "v.npz", "digest")
     for function, kept in ((letters, gone), (wide, store)):
-        with pytest.warns(LapwingWarning, match="The vectors of the texts are not kept"):
+        with pytest.warns(LapwingWarning, match="The vectors of the texts cannot be stored"):
             found = vectors(function, ["b"], kept)
         np.testing.assert_array_equal(found, function(["b"]))
     with pytest.raises(ValueError, match=r"another length than those in .*v\.npz\. Delete"):

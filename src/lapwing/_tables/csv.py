@@ -33,15 +33,15 @@ from lapwing._tables.source import ENCODING_NAMES, Source, find_encoding, open_t
 from lapwing._words import visible
 
 _SEPARATORS = ",;\t|"
-_LOOK = 30  # lines in which the column names are searched
+_LINES_SEARCHED = 30  # lines in which the column names are searched
 _EMPTY = f'{_SEPARATORS}" \r\n'  # characters of a line with empty cells only
 _SEPARATOR_LINE = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE)  # for Excel, before the names
 _QUOTED = re.compile(r'"[^"]*"')
 _OPEN_QUOTE = re.compile(rf'(?:^|[{_SEPARATORS}])\s*"')  # of a cell that ends in a later line
 # Ambiguous numbers, in a line of cells that each begin with NUL; other lines need no further check.
 # The literal NUL in front makes the search some ten times faster.
-_ODD = re.compile(r"\0\s*[+-]?0\d")
-_ODD_OR_GROUPED = re.compile(r"\0\s*[+-]?(?:0\d|[1-9]\d{0,2}\.\d{3}\s*(?:\0|$))")
+_AMBIGUOUS = re.compile(r"\0\s*[+-]?0\d")
+_AMBIGUOUS_OR_GROUPED = re.compile(r"\0\s*[+-]?(?:0\d|[1-9]\d{0,2}\.\d{3}\s*(?:\0|$))")
 
 
 @dataclass(frozen=True)
@@ -91,6 +91,7 @@ def _decimal_of(cells: Mapping[str, Cells], usual: str, options: ReadOptions) ->
 
 
 def _find_layout(source: Source, options: ReadOptions) -> _Layout:
+    """Find encoding, separator and header by the first filled lines."""
     encoding = find_encoding(source, utf8_only=options.strict)
     asked, first = SEPARATORS[options.separator], options.skip_lines or 0
     filled: list[tuple[int, str]] = []
@@ -99,23 +100,23 @@ def _find_layout(source: Source, options: ReadOptions) -> _Layout:
             declared = _SEPARATOR_LINE.fullmatch(line) if before == 0 else None
             if declared is not None:
                 asked = asked or declared[1]
-            elif filled and before - filled[-1][0] < _LOOK and _is_open(filled[-1][1]):
+            elif filled and before - filled[-1][0] < _LINES_SEARCHED and _is_open(filled[-1][1]):
                 filled[-1] = filled[-1][0], filled[-1][1] + line
             elif before >= first and line.strip(_EMPTY):
                 filled.append((before, line))
-                if len(filled) == _LOOK:
+                if len(filled) == _LINES_SEARCHED:
                     break
     if not filled:
         lines_above = "line" if first == 1 else f"{first} lines"
         rest = f" below its first {lines_above}" if first else ""
         raise ValueError(f"{source} is empty{rest}.")
-    place = 0
+    position = 0
     if options.skip_lines is None and not options.strict:
-        place = _place_of_names([line for _, line in filled], asked)
-    header, line = filled[place]
+        position = _header_position([line for _, line in filled], asked)
+    header, line = filled[position]
     # Commas in quoted names separate nothing.
     separator = asked or max(_SEPARATORS, key=_QUOTED.sub("", line).count)
-    return _Layout(encoding, separator, header, place > 0)
+    return _Layout(encoding, separator, header, position > 0)
 
 
 def _is_open(line: str) -> bool:
@@ -123,7 +124,7 @@ def _is_open(line: str) -> bool:
     return _OPEN_QUOTE.search(_QUOTED.sub("", line)) is not None
 
 
-def _place_of_names(lines: Sequence[str], asked: str) -> int:
+def _header_position(lines: Sequence[str], asked: str) -> int:
     """Find the line of the names; titles above it fill at most half of the columns."""
 
     def cells(line: str, separator: str) -> list[str]:
@@ -132,7 +133,7 @@ def _place_of_names(lines: Sequence[str], asked: str) -> int:
         except csv.Error:
             return []
 
-    def fit(separator: str) -> tuple[int, int]:
+    def usual_width(separator: str) -> tuple[int, int]:
         """Count the lines with the usual number of cells, and return that number."""
         widths = sorted(len(cells(line, separator)) for line in lines)
         usual = widths[len(widths) // 2]
@@ -140,18 +141,18 @@ def _place_of_names(lines: Sequence[str], asked: str) -> int:
 
     # The largest number of cells is not a criterion: decimal commas split the rows, but not the
     # names.
-    separator = max(asked or _SEPARATORS, key=fit)
-    _, width = fit(separator)
+    separator = max(asked or _SEPARATORS, key=usual_width)
+    _, width = usual_width(separator)
     rows = [[cell.strip() for cell in cells(line, separator)] for line in lines]
-    place = next((k for k, row in enumerate(rows) if 2 * sum(map(bool, row)) > width), 0)
-    if not place or place + 1 == len(rows):
+    position = next((k for k, row in enumerate(rows) if 2 * sum(map(bool, row)) > width), 0)
+    if not position or position + 1 == len(rows):
         return 0
-    names, row = rows[place], rows[place + 1]
+    names, row = rows[position], rows[position + 1]
     # A row of numbers is not a header: then there is another problem with the first line.
-    odd = len(names) != len(row) or any(plain_number(name) is not None for name in names)
+    no_header = len(names) != len(row) or any(plain_number(name) is not None for name in names)
     # A title is at the start of its line; a header may lack the name of the first column, the ids.
-    titled = all(above[:1] != [""] for above in rows[:place])
-    return place if titled and not odd else 0
+    titled = all(above[:1] != [""] for above in rows[:position])
+    return position if titled and not no_header else 0
 
 
 @contextmanager
@@ -167,8 +168,8 @@ def _rows(source: Source, layout: _Layout) -> Iterator[tuple[list[str], Iterator
                 lines, delimiter=layout.separator, strict=True, skipinitialspace=True
             )
             try:
-                names = [_bare(visible(name)) for name in next(reader, [])]
-                yield names, _checked(reader, len(names), source, layout)
+                names = [_without_formula(visible(name)) for name in next(reader, [])]
+                yield names, _check_widths(reader, len(names), source, layout)
             except csv.Error as error:
                 raise ValueError(
                     f"{source}: line {reader.line_num + layout.header} is not valid CSV ({error}); "
@@ -178,7 +179,10 @@ def _rows(source: Source, layout: _Layout) -> Iterator[tuple[list[str], Iterator
         csv.field_size_limit(before)
 
 
-def _checked(reader: Any, n_columns: int, source: Source, layout: _Layout) -> Iterator[list[str]]:
+def _check_widths(
+    reader: Any, n_columns: int, source: Source, layout: _Layout
+) -> Iterator[list[str]]:
+    """Yield the rows; raise ValueError for a row without a cell for each column."""
     first = True
     for row in filter(None, reader):
         if len(row) != n_columns:
@@ -190,10 +194,11 @@ def _checked(reader: Any, n_columns: int, source: Source, layout: _Layout) -> It
             )
             if len(row) > n_columns:
                 cure = f"Put cells that contain {layout.separator!r} in quotes."
-                cure += first * (
-                    " If the names are in a later line, say how many lines stand above it, such as "
-                    f"--skip-lines {layout.header + 1}."
-                )
+                if first:
+                    cure += (
+                        " If the names are in a later line, say how many lines stand above it, "
+                        f"such as --skip-lines {layout.header + 1}."
+                    )
             raise ValueError(
                 f"{source}: line {reader.line_num + layout.header} has {fields}, but {where} names "
                 f"{n_columns} columns. {cure}"
@@ -210,12 +215,12 @@ def _read(
     Ambiguous numbers, which `float` would accept, remain texts.
     """
     values = array("d")
-    place = {name: j for j, name in enumerate(roles.names)}
-    features = [place[name] for name in roles.features]
-    wanted: dict[str, tuple[int, list[str]]] = {name: (place[name], []) for name in roles.texts}
+    position = {name: j for j, name in enumerate(roles.names)}
+    features = [position[name] for name in roles.features]
+    wanted: dict[str, tuple[int, list[str]]] = {name: (position[name], []) for name in roles.texts}
     texts: list[tuple[array[int], list[str]]] = [(array("q"), []) for _ in features]
     shared: dict[str, str] = {}  # equal labels share one Python string
-    odd = _ODD_OR_GROUPED if grouped else _ODD
+    ambiguous = _AMBIGUOUS_OR_GROUPED if grouped else _AMBIGUOUS
     n = n_empty = 0
     with _rows(source, layout) as (_, rows):
         for row in rows:
@@ -226,16 +231,16 @@ def _read(
             try:
                 numbers = list(map(float, cells))
                 line = "\0".join(["", *cells])
-                clear = "_" not in line and odd.search(line) is None
+                unambiguous = "_" not in line and ambiguous.search(line) is None
             except ValueError:
-                clear = False
-            if not clear:
+                unambiguous = False
+            if not unambiguous:
                 numbers = []
                 for cell, known in zip(cells, texts, strict=True):
                     numbers.append(_number(visible(cell), n, known, shared, grouped))
             values.fromlist(numbers)
             for name, (j, column) in wanted.items():
-                cell = _bare(visible(row[j]))
+                cell = _without_formula(visible(row[j]))
                 column.append(cell if name == roles.id else shared.setdefault(cell, cell))
             n += 1
     X = np.frombuffer(values, dtype=np.float64) if values else np.empty(0)
@@ -252,8 +257,8 @@ def _read(
     )
 
 
-def _bare(cell: str) -> str:
-    """Return the text of a cell that is written as a formula to preserve 007: ="007"."""
+def _without_formula(cell: str) -> str:
+    """Return the text of a cell, without the formula ="007" that preserves leading zeros."""
     if cell.startswith('="') and cell.endswith('"') and len(cell) > 2:
         return cell[2:-1].replace('""', '"').strip()
     return cell
@@ -263,7 +268,7 @@ def _number(
     cell: str, row: int, texts: tuple[array[int], list[str]], shared: dict[str, str], grouped: bool
 ) -> float:
     """Return the number in a cell; NaN for other texts, which are recorded."""
-    cell = _bare(cell)
+    cell = _without_formula(cell)
     number = unambiguous_number(cell, grouped=grouped) if cell else math.nan
     if number is not None:
         return number

@@ -36,13 +36,13 @@ from lapwing.estimators.prepared import SILENT, Stages
 _LOGGER = logging.getLogger("lapwing")
 # Number of texts per call: enough for batches of the encoder, but few enough to show progress and
 # to find the text of a failure quickly.
-_CALL = 256
+_BATCH_SIZE = 256
 # Texts of the first call that are encoded again separately, to detect encoders whose vectors depend
 # on the other texts.
-_AGAIN = 3
+_N_CHECKED = 3
 # Relative difference allowed between the vector of a text in a batch and alone. Half precision and
 # padding change it by up to 0.01; scaling or components of a batch change it completely.
-_CHANGE = 0.05
+_TOLERANCE = 0.05
 _LARGEST = 1e15  # entry of a vector: squares of larger numbers overflow in single precision
 
 Vectors = NDArray[np.floating[Any]]
@@ -87,8 +87,8 @@ class VectorStore:
     def load(self) -> dict[str, Vectors]:
         """Read the vectors by the keys of their texts."""
         try:
-            with self.path.open("rb") as file, np.load(file, allow_pickle=False) as held:
-                digest, keys, vectors = str(held["encoder"]), held["keys"], held["vectors"]
+            with self.path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
+                digest, keys, vectors = str(archive["encoder"]), archive["keys"], archive["vectors"]
             if digest != self.digest:
                 return {}
             if vectors.ndim != 2 or vectors.dtype.kind != "f" or not np.isfinite(vectors).all():
@@ -96,8 +96,8 @@ class VectorStore:
             return dict(zip(keys.tolist(), vectors, strict=True))
         except FileNotFoundError:
             return {}
-        except Exception as error:  # damage shows in the ways of zipfile, zlib and NumPy
-            _LOGGER.warning("%s cannot be read (%s). It is made again.", self.path, error)
+        except Exception as error:  # zipfile, zlib and NumPy raise many kinds for damaged files
+            _LOGGER.warning("%s cannot be read (%s); vectors are computed again.", self.path, error)
             return {}
 
     def save(self, known: Mapping[str, Vectors]) -> None:
@@ -109,7 +109,7 @@ class VectorStore:
                 np.savez(file, encoder=np.array(self.digest), keys=keys, vectors=vectors)
         except (OSError, ValueError) as error:
             warn(
-                f"The vectors of the texts are not kept, and will be made again by the next fit: "
+                "The vectors of the texts cannot be stored; the next fit will compute them again: "
                 f"{str(error).rstrip('.')}."
             )
 
@@ -216,7 +216,7 @@ class Embedder:
         """Compute the vectors of texts, whose rows are for messages."""
         parts: list[Vectors] = []
         items = list(rows.items())
-        batches = [dict(items[k : k + _CALL]) for k in range(0, len(items), _CALL)]
+        batches = [dict(items[k : k + _BATCH_SIZE]) for k in range(0, len(items), _BATCH_SIZE)]
         with self.progress.stage(f"encoding {column!r}", len(batches)) as tick:
             for batch in batches:
                 part = self._call(batch, column)
@@ -236,10 +236,10 @@ class Embedder:
         """Raise ValueError if vectors depend on the other texts of a call, or are random."""
         if len(batch) == 1:
             return
-        for (text, row), vector in islice(zip(batch.items(), vectors, strict=True), _AGAIN):
+        for (text, row), vector in islice(zip(batch.items(), vectors, strict=True), _N_CHECKED):
             (alone,) = self._call({text: row}, column)
             largest = max(np.linalg.norm(alone), np.linalg.norm(vector))
-            if alone.size != vector.size or np.linalg.norm(alone - vector) > _CHANGE * largest:
+            if alone.size != vector.size or np.linalg.norm(alone - vector) > _TOLERANCE * largest:
                 raise ValueError(
                     f"{self._named} gives row {row + 1} of {column!r} another vector alone than "
                     f"among {len(batch)} texts, so vectors of new rows would depend on their "
@@ -319,11 +319,13 @@ _LONGEST = 3000
 
 
 def check_encoder(given: str) -> None:
-    """Raise ValueError for invalid encoder names, before anything is imported or read.
+    """Check the name of an encoder, before anything is imported or read.
 
     Raises
     ------
     ValueError
+        If it is neither ``module:function``, nor the folder of a sentence-transformers model, nor a
+        name in `PACKAGES`.
     """
     if given in PACKAGES or _FUNCTION.fullmatch(given):
         return
@@ -342,7 +344,8 @@ def check_encoder(given: str) -> None:
 def find_encoder(given: object, *, here: bool = False) -> Encoder:
     """Load an encoder by the name given by the user.
 
-    Only here code is imported, and only by a name that the user gives, never by one in a file.
+    This is the only place that imports code of others: by a name that the user passes, never by one
+    that is stored in a file.
 
     Parameters
     ----------
@@ -381,7 +384,7 @@ def _function(given: str, here: bool) -> Callable[..., Any]:
         found: Callable[..., Any] = resolve_name(given)
     except ModuleNotFoundError as error:
         missing = error.name or module_name
-        where = " in the working folder or" * here
+        where = " in the working folder or" if here else ""
         raise ValueError(
             f"--encoder {given}: there is no module {missing!r}{where} where Python looks."
         ) from None

@@ -140,7 +140,7 @@ def other_reading(reading: Reading, cells: Cells) -> str:
     if isinstance(reading, DateReading):
         ambiguous = dates.choose_order(cells.counts, "dmy")[2]
         other = "month" if reading.order == "dmy" else "day"
-        return f"could be read the other way: --dates {other}" * ambiguous
+        return f"could be read the other way: --dates {other}" if ambiguous else ""
     if not isinstance(reading, NumberReading) or cells.fractions.size or cells.marks.total():
         return ""
     other = "." if reading.decimal == "," else ","
@@ -231,6 +231,7 @@ def infer_leniently(
 
 
 def _as_numbers(name: str, cells: Cells, defaults: ReadingDefaults) -> Reading | Unusable | None:
+    """Read a column as numbers; None if most cells are something else."""
     counts = cells.counts
     # 00037 is a post code or a part number, not 37.
     if any(re.fullmatch(r"0\d+", text) for text in counts):
@@ -312,14 +313,14 @@ def _mixed_marks(cells: Cells) -> str:
 
     Numbers such as "4,420" are then ambiguous, and could be wrong by a factor of a thousand.
     """
-    counts, written = cells.counts, cells.fractions
+    counts, fractions = cells.counts, cells.fractions
     marks = {text: count_marks([text]) for text in counts}
     points, commas = ([text for text in counts if marks[text][mark]] for mark in ".,")
-    n_points = sum(counts[text] for text in points) + written.size
+    n_points = sum(counts[text] for text in points) + fractions.size
     n_commas = sum(counts[text] for text in commas)
     if min(n_points, n_commas) <= _MAX_BAD * (n_points + n_commas):
         return ""
-    point = points[0] if points else spell(float(written[0]))
+    point = points[0] if points else spell(float(fractions[0]))
     return (
         f"some numbers have a decimal point, such as {shorten(point)!r}, and others a decimal "
         f"comma, such as {shorten(commas[0])!r}"
@@ -327,6 +328,7 @@ def _mixed_marks(cells: Cells) -> str:
 
 
 def _as_dates(name: str, cells: Cells, defaults: ReadingDefaults) -> Reading | None:
+    """Read a column as dates or times of day; None if too many cells are something else."""
     n_numbers = cells.n_filled - cells.rows.size
     if n_numbers > _MAX_BAD * cells.n_filled or not cells.counts:
         return None
@@ -339,6 +341,7 @@ def _as_dates(name: str, cells: Cells, defaults: ReadingDefaults) -> Reading | N
 
 
 def _as_text(name: str, cells: Cells) -> Reading | Unusable:
+    """Read a column as categories or free text."""
     counts = cells.values
     n, n_values = counts.total(), len(counts)
     if _has_few_values(cells):
@@ -377,6 +380,7 @@ def count_words(text: str) -> float:
 
 
 def _check_numbers(cells: Cells, reading: NumberReading) -> Reading | Unusable:
+    """Leave out constants, and whole numbers that count or identify the rows."""
     (values,), _ = reading.read(cells)
     rows = np.flatnonzero(np.isfinite(values))
     values = values[rows]
@@ -391,8 +395,8 @@ def _check_numbers(cells: Cells, reading: NumberReading) -> Reading | Unusable:
     if few_gaps and not reading.unit and not (values[:100] % 1).any() and not (values % 1).any():
         # After a missing number the count may continue by the row or from the last number.
         with np.errstate(over="ignore", invalid="ignore"):  # differences may overflow
-            counts = np.ptp(values - rows) == 0 or (np.diff(values) == 1).all()
-        if counts:
+            consecutive = np.ptp(values - rows) == 0 or (np.diff(values) == 1).all()
+        if consecutive:
             return Unusable(reading.column, "counts the rows", forced=reading)
         named = _ID_NAME.search(reading.column) or _ID_CAMEL.search(reading.column)
         if named and np.unique(values).size == values.size:
@@ -402,6 +406,7 @@ def _check_numbers(cells: Cells, reading: NumberReading) -> Reading | Unusable:
 
 
 def _check_dates(cells: Cells, reading: DateReading) -> Reading | Unusable:
+    """Leave out a constant date; otherwise choose the parts that vary."""
     moments, _ = reading.moments(cells)
     known = moments[~np.isnat(moments)]
     first = known.min()

@@ -104,7 +104,7 @@ def _read_files(
     answered = len(paths) > 1 and sources[0].suffix not in SVMLIGHT
     absent = selection.absent or answered
     first, n_first = _read_first(sources, replace(selection, absent=absent))
-    later = _of_later_files(first, selection)
+    later = _selection_of_later_files(first, selection)
     keys = name_keys(first.roles.names, selection.label)
     # Rows of the table, or of a file of answers.
     either = replace(
@@ -234,7 +234,7 @@ def _holds_numbers(cells: Cells) -> bool:
     return 2 * len(numbers) > len(filled)
 
 
-def _of_later_files(first: RawTable, selection: Selection) -> Selection:
+def _selection_of_later_files(first: RawTable, selection: Selection) -> Selection:
     """Return the selection for later files, which must have the columns of the first file."""
     return replace(
         selection,
