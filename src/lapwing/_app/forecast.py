@@ -30,16 +30,16 @@ from lapwing.solvers.graph.registry import share_arrays
 
 _PATH_FACTORS = 16 * 3 + 16 * 4  # factorisations, and products F'L^pF, of the default grid
 _PATH_GRAPHS = 3  # searches of the default grid of LapERLS
-_PATH_SYSTEMS = 0.5  # seconds of its linear systems in the eigenvectors
+_PATH_SYSTEMS_SECONDS = 0.5  # for its linear systems in the eigenvectors
 _LBFGS_STEPS = 1000  # per column, over all stages
-_STEP = 1.5e-5  # seconds of overhead per step
+_STEP_SECONDS = 1.5e-5  # overhead per step
 _LANDMARKS = 1000
 _BALANCED_LANDMARKS, _BALANCED_PRODUCTS = 2000, 1800
-_BALANCED_CLASS = 0.08  # seconds of overhead per class: pairs of classes are cut in Python
+_BALANCED_CLASS_SECONDS = 0.08  # overhead per class: pairs of classes are cut in Python
 _COVARIANCE_FEATURES = 2000
 # Multiplications up to which neighbours of points on disk are searched exactly.
 _FLAT_OPERATIONS, _CODES = 1e12, 20.0
-_BLOCKS = 200e6  # bytes of row blocks and searches, whatever the number of points
+_BLOCK_BYTES = 200e6  # of row blocks and searches, whatever the number of points
 
 # Seconds, for methods that are fitted repeatedly. BalancedGraphClassifier has a larger budget: with
 # ten or thirty classes it helps most, and no faster method replaces it. From about sixty classes on
@@ -47,11 +47,11 @@ _BLOCKS = 200e6  # bytes of row blocks and searches, whatever the number of poin
 BUDGET, VOLUMES_BUDGET = 10.0, 40.0
 EFFORT, ROWS = Effort(n_draws=5, max_left_out=16), 2000  # without a budget
 _FEWEST = 500  # rows; fewer do not show the manifolds and clusters of most tables
-# Fractions of the rows that are tried; finer steps would exceed the precision of the forecast.
-_STEPS = (1.0, 0.7, 0.5, 0.35, 0.25)
+# Tried in this order; finer steps would exceed the precision of the forecast.
+_ROW_FRACTIONS = (1.0, 0.7, 0.5, 0.35, 0.25)
 _FEW_DRAWS, _FEW_LEFT_OUT = 2, 6  # minimum; verdicts need five left-out labels
-_AT_ONCE = 4  # cost, in fits, of trying a method that leaves out all labels in closed form
-_MATRIX = 12_000  # rows; with more no method stores an n x n matrix
+_CLOSED_FORM_FITS = 4  # cost, in fits, of trying a method that leaves out all labels in closed form
+_MATRIX_ROWS = 12_000  # rows; with more no method stores an n x n matrix
 
 # Operations per second of matrix products, and bytes per second of matrix-vector products, on an
 # ordinary machine. They are constants so that a table gives the same predictions on all machines.
@@ -200,7 +200,7 @@ def low_density(size: FitSize) -> Forecast:
     if pairs_of_classes("auto", c):
         memory = bytes_of_pairs(n, c, size.itemsize) + available_threads() * 24 * (2.0 * n / c) ** 2
         return Forecast(int(memory), 0.05 + 2 * one + seconds_of_pairs(n, c), "lbfgs")
-    steps = _LBFGS_STEPS * (_STEP + 2 * size.itemsize * n * n / TRAFFIC)
+    steps = _LBFGS_STEPS * (_STEP_SECONDS + 2 * size.itemsize * n * n / TRAFFIC)
     seconds = 0.05 + 2 * one + n**3 / SPEED + c * steps
     copied = size.itemsize if size.itemsize < 8 else 0
     return Forecast(n * n * (24 + copied), seconds, "lbfgs")
@@ -230,7 +230,9 @@ def embedded_squared(size: FitSize) -> Forecast:
         eigenvectors = eigenvectors_wanted(size.n_columns)
         iterated = 4.0 * (3 * eigenvectors + 20) + 50 * 5
         per_point = _labels_and_answers(size) + max(iterated, 1.5 * size.n_features + 150, 90 * 5)
-    return Forecast(int(_BLOCKS + per_point * n), _graph_side(size) + solve, "normal equations")
+    return Forecast(
+        int(_BLOCK_BYTES + per_point * n), _graph_side(size) + solve, "normal equations"
+    )
 
 
 def embedded_path(size: FitSize) -> Forecast:
@@ -249,7 +251,7 @@ def embedded_path(size: FitSize) -> Forecast:
     """
     one, graphs = embedded_squared(size), _PATH_GRAPHS * _graph_side(size)
     fits = 2 * (one.seconds - _graph_side(size))
-    return Forecast(int(1.2 * one.memory), graphs + fits + _PATH_SYSTEMS, one.solver)
+    return Forecast(int(1.2 * one.memory), graphs + fits + _PATH_SYSTEMS_SECONDS, one.solver)
 
 
 def embedded_tube(size: FitSize) -> Forecast:
@@ -308,7 +310,7 @@ def anchors(size: FitSize) -> Forecast:
     dense_anchors = 2.0 * 8 * m * p
     points = 8.0 * n * size.width
     if size.in_blocks:
-        points = max(_BLOCKS + 120.0 * n, n * _labels_and_answers(size))
+        points = max(_BLOCK_BYTES + 120.0 * n, n * _labels_and_answers(size))
     memory = dense_anchors + points + 24 * m * m + min(64e6, 8.0 * n * m)
     return Forecast(int(memory), 0.02 + operations / SPEED, "least squares")
 
@@ -333,10 +335,10 @@ def balanced(size: FitSize) -> Forecast:
     flow = _BALANCED_PRODUCTS * 40.0 * 14 * n * c
     kernel = 4.0 * n * m * (size.width + 20)
     operations = _neighbors(size) + flow + kernel + 1.0 * n * m**2
-    blocks = min(_BLOCKS, 16.0 * n * n)
+    blocks = min(_BLOCK_BYTES, 16.0 * n * n)
     shares = size.itemsize * share_arrays(n, c, exact=False) * n * c
     memory = blocks + shares + 8.0 * n * (100 + 2 * size.width) + 24.0 * m * m
-    seconds = 0.1 + _BALANCED_CLASS * c + operations / SPEED
+    seconds = 0.1 + _BALANCED_CLASS_SECONDS * c + operations / SPEED
     return Forecast(int(memory), seconds, "flow")
 
 
@@ -358,7 +360,7 @@ def eigenfunctions(size: FitSize) -> Forecast:
     operations = 8.0 * n * size.width * narrow + 4.0 * narrow**3 + 3000.0 * n * q
     memory = 8.0 * (n * (size.width + q) + narrow * narrow + 2 * p * q)
     if size.in_blocks:
-        memory = max(_BLOCKS + 80.0 * n, n * _labels_and_answers(size))
+        memory = max(_BLOCK_BYTES + 80.0 * n, n * _labels_and_answers(size))
         memory += 8.0 * (narrow * narrow + 2 * p * q)
     return Forecast(int(memory), 0.02 + operations / SPEED, "least squares")
 
@@ -404,8 +406,8 @@ def affordable(size: FitSize, effort: Effort = EFFORT, max_rows: int = ROWS) -> 
         return next((e for e in efforts if _seconds(forecast, size, rows, e) <= budget), None)
 
     for clusters in (True, False):  # with many classes S3VC takes most of the time
-        for step in _STEPS:
-            rows = max(min(max_rows, _FEWEST), round(step * max_rows))
+        for fraction in _ROW_FRACTIONS:
+            rows = max(min(max_rows, _FEWEST), round(fraction * max_rows))
             volumes = most(_forecast_volumes, VOLUMES_BUDGET, rows)
             plan = EffortPlan(rows, most(low_density, BUDGET, rows) if clusters else None, volumes)
             if volumes is not None and (plan.clusters is not None or not clusters):
@@ -423,7 +425,7 @@ def _seconds(forecast: ForecastOf, size: FitSize, rows: int, evidence: Effort) -
     n_classes = max(2, size.n_columns)
     n_rounds = -(-min(evidence.max_left_out, size.n_labels) // n_classes)
     n_draws = evidence.of_refits(n_classes).n_draws
-    return (1 + n_draws + n_rounds) * forecast(_used(size, rows)).seconds
+    return (1 + n_draws + n_rounds) * forecast(_sample_size(size, rows)).seconds
 
 
 def comparison(size: FitSize, plan: EffortPlan | None = None) -> Forecast:
@@ -442,15 +444,15 @@ def comparison(size: FitSize, plan: EffortPlan | None = None) -> Forecast:
         Sum of the times; largest memory.
     """
     plan = affordable(size) if plan is None else plan
-    used = _used(size, plan.rows)
-    tried = [manifold(used), embedded_squared(used)]
-    seconds = _AT_ONCE * sum(one.seconds for one in tried)
+    sample = _sample_size(size, plan.rows)
+    tried = [manifold(sample), embedded_squared(sample)]
+    seconds = _CLOSED_FORM_FITS * sum(one.seconds for one in tried)
     for forecast, evidence in ((low_density, plan.clusters), (_forecast_volumes, plan.volumes)):
         if evidence is not None:
             seconds += _seconds(forecast, size, plan.rows, evidence)
     last = [embedded_squared(size)]
     last += [_forecast_volumes(size)] if plan.volumes is not None else []
-    if size.n <= _MATRIX:
+    if size.n <= _MATRIX_ROWS:
         last.append(manifold(size))
         last += [low_density(size)] if plan.clusters is not None else []
     return Forecast(
@@ -460,7 +462,7 @@ def comparison(size: FitSize, plan: EffortPlan | None = None) -> Forecast:
     )
 
 
-def _used(size: FitSize, rows: int) -> FitSize:
+def _sample_size(size: FitSize, rows: int) -> FitSize:
     """Return the size of a sample: labelled rows, and at least as many others."""
     n = min(size.n, max(rows, 2 * size.n_labels))
     stored = None if size.n_stored is None else round(size.n_stored * n / max(1, size.n))

@@ -70,14 +70,25 @@ def inspect(request: InfoRequest) -> dict[str, Any]:
     Returns
     -------
     dict
-        For JSON: source, rows, numeric, categorical (number of values by name), text, encoded
-        (texts and pictures of an encoder), encoding (None without one: its name, numbers of a
-        vector, seconds of all rows, the same in words), columns (treatment of each), summary (the
-        same as lines), errors (of a fit), missing and infinite (counts), imputed (what a
-        fit does with missing numbers), labels (rows by label, '' for none), markers (rows by label,
-        of labels that a fit refuses because they probably mark unlabelled rows), scaling, graph,
-        forecast by method that can fit the labels, suggested_label, command (that fits the
-        table, or labels it if it has no labels).
+        For JSON, with the keys
+
+        - source, rows: files, and number of rows;
+        - numeric, text, encoded: names of columns, the last those of an encoder;
+        - categorical: number of values by column;
+        - encoding: name of the encoder, width of its vectors, and forecast of the seconds for all
+          rows, as a number and in words; None without an encoder;
+        - columns, summary: what becomes of each column, as data and as lines of text;
+        - errors: reasons for which a fit would fail;
+        - missing, infinite: number of such cells by column;
+        - imputed: what a fit does with missing numbers;
+        - labels: number of rows by label, '' for none; None without labels;
+        - markers: number of rows by label, of labels that a fit refuses because they probably mark
+          unlabelled rows;
+        - scaling: in words;
+        - graph: size and components of the graph of neighbours, or None;
+        - forecast: memory and time by method, for the methods that can learn such labels;
+        - suggested_label: column that is probably that of the labels, or None;
+        - command: command that fits the table, or opens the page to label it if it has no labels.
 
     Raises
     ------
@@ -88,10 +99,10 @@ def inspect(request: InfoRequest) -> dict[str, Any]:
     encoder = load_encoder(request.encoder)
     options = request.read_options
     selection = Selection.of(options, label=label_column(request.data, options))
-    raw, written, quantities = _read(request, selection)
+    raw, y, quantities = _read(request, selection)
     features = encode(raw, selection)
-    likely = _suggest_label(raw.cells) if written is None else None
-    labels = np.full(raw.n, "") if written is None else written.column.texts
+    likely = _suggest_label(raw.cells) if y is None else None
+    labels = np.full(raw.n, "") if y is None else y.column.texts
     if likely is not None:
         labels = mark_unlabeled(raw.cells[likely].spelled(""), request.unlabeled)
     counts = dict(sorted(Counter(labels[labels != ""].tolist()).items()))
@@ -106,11 +117,11 @@ def inspect(request: InfoRequest) -> dict[str, Any]:
     sample = _sample(features, encoder, request, raw.n)
     encoded, prepared = features.named(ENCODED), sample.prepared
     size = _size_of(features, sample, raw.n)
-    if written is not None:
+    if y is not None:
         n_columns = 1 if numbers or len(counts) <= 2 else len(counts)
         size = replace(size, n_columns=n_columns, n_labels=sum(counts.values()))
     row_id = _suggest_id(features.notes, raw.cells) if request.id is None else request.id
-    if written is None and likely is None and str(request.data[0]) != "-":
+    if y is None and likely is None and str(request.data[0]) != "-":
         command = request.label_command(row_id)
     else:
         command = request.fit_command(likely, row_id, tuple(markers), quantities=quantities)
@@ -126,23 +137,21 @@ def inspect(request: InfoRequest) -> dict[str, Any]:
         "encoded": encoded,
         "encoding": sample.encoding,
         "columns": describe_notes(features.notes),
-        "summary": summary_lines(
-            features.notes, (*raw.remarks, *(() if written is None else written.remarks))
-        ),
+        "summary": summary_lines(features.notes, (*raw.remarks, *(() if y is None else y.remarks))),
         "errors": [*features.errors, *sample.errors],
         "missing": {name: count for name, (count, _) in missing_cells(features).items()},
         "imputed": imputed,
         "infinite": {name: count for name, (count, _) in infinite_cells(features).items()},
         "labels": None
-        if written is None
+        if y is None
         else {"": raw.n - sum(counts.values()), **_pooled(counts, numbers, features.decimal)},
         "markers": markers,
         "scaling": _scaling(features, prepared, request.scale),
         # Encoding all rows takes long, and a graph of a subset is not informative.
         "graph": None
         if encoded
-        else _graph(sample, None if written is None else labels != "", request.n_neighbors),
-        "forecast": _forecasts(size, _targets(written, markers, features.decimal)),
+        else _graph(sample, None if y is None else labels != "", request.n_neighbors),
+        "forecast": _forecasts(size, _targets(y, markers, features.decimal)),
         "suggested_label": likely,
         "command": command,
     }
@@ -159,9 +168,9 @@ def _read(request: InfoRequest, selection: Selection) -> tuple[RawTable, LabelCo
     check_ids(raw)
     if raw.labels is None and request.labels_file is None:
         return raw, None, False
-    written = LabelColumn.of(raw, selection)
+    y = LabelColumn.of(raw, selection)
     where = f"{request.source}: the label column"
-    return raw, written, warn_of_quantities(written.given, where)
+    return raw, y, warn_of_quantities(y.given, where)
 
 
 def _counts_by_class(counts: Mapping[str, int], source: str) -> dict[str, int]:
@@ -175,7 +184,7 @@ def _counts_by_class(counts: Mapping[str, int], source: str) -> dict[str, int]:
 
 @dataclass(frozen=True)
 class _Sample:
-    """Rows that were drawn for what takes long, and their points.
+    """Random rows for the steps that take long, and their points.
 
     Attributes
     ----------
@@ -183,9 +192,9 @@ class _Sample:
     prepared : Preprocessed or None
         None if they cannot be preprocessed.
     encoding : dict or None
-        Facts of the encoder; None without one.
+        Name, width and time of the encoder; None without one.
     errors : tuple of str
-        Errors of a fit.
+        Reasons for which a fit would fail.
     """
 
     rows: NDArray[np.intp]
