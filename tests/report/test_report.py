@@ -638,7 +638,7 @@ Format = Callable[..., str]
         (lambda n: text.plural(n, "class", "classes"), 1200, "1,200 classes"),
         (text.clean, "a\x00b\x7f\x9b\ud800", "a␀b␡␡?"),
         (text.clean, "x" * 1000, "x" * 299 + "…"),
-        (lambda name: text.shorten(name, 5), "class 21", "cl…21"),
+        (lambda name: text.cut_middle(name, 5), "class 21", "cl…21"),
         (sure_words, LEVEL,
          "3 of 4 rows without a label have a sure answer (75.0 %), 1 is to check. Of the sure "
          "answers 95 % or more should be right."),

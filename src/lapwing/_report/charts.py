@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lapwing._report.text import clean, label_ticks, percent, shorten
+from lapwing._report.text import clean, cut_middle, label_ticks, percent
 from lapwing.plotting.drawing import principal_plane
 
 MAP_WIDTH = 720
@@ -215,7 +215,7 @@ def class_names(places: Mapping[str, Any], codes: Sequence[int]) -> list[tuple[f
         mine = points[np.asarray(codes) == code]
         if not len(mine):
             continue
-        text = shorten(name, 16)
+        text = cut_middle(name, 16)
         middle = np.sort(mine, axis=0)[len(mine) // 2]
         half = _half_width(text)
         for x, y in mine[np.argsort(((mine - middle) ** 2).sum(axis=1), kind="stable")].tolist():

@@ -17,11 +17,11 @@ from lapwing._report.text import (
     NAME_LENGTH,
     clean,
     count,
+    cut_middle,
     finite_or_none,
     number,
     percent,
     plural,
-    shorten,
 )
 from lapwing._version import __version__
 from lapwing._words import listed
@@ -376,7 +376,8 @@ def _label_components(graph: dict[str, Any]) -> str:
         return ""
     parts = plural(graph["n_components_unlabeled"], "part")
     named = ", ".join(
-        shorten(part["ids"][0], NAME_LENGTH) for part in graph["unlabeled_components"][:_MOST_NAMED]
+        cut_middle(part["ids"][0], NAME_LENGTH)
+        for part in graph["unlabeled_components"][:_MOST_NAMED]
     )
     one = graph["n_components_unlabeled"] == 1
     return (
@@ -411,7 +412,7 @@ def _label_or_use(report: dict[str, Any], hints: Hints) -> str:
 
 
 def _id(row: dict[str, Any]) -> str:
-    return shorten(row["id"], NAME_LENGTH)
+    return cut_middle(row["id"], NAME_LENGTH)
 
 
 def sure_words(volumes: Mapping[str, Any]) -> str:

@@ -318,7 +318,7 @@ def _templates() -> Any:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    for show in (text.count, text.number, text.percent, text.shorten):
+    for show in (text.count, text.number, text.percent, text.cut_middle):
         found.filters[show.__name__] = show
     found.filters["share"] = lambda share: f"{100 * float(share):.2f}"
 

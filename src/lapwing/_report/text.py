@@ -30,12 +30,12 @@ def label_key(value: Any) -> str:
 
 
 def label_text(value: Any) -> str:
-    """Convert a label to text that HTML can hold; long labels can have the same."""
+    """Convert a label to text that HTML can hold; long labels are cut and may become equal."""
     return clean(label_key(value))
 
 
-def shorten(text: str, length: int) -> str:
-    """Shorten a text in its middle, because names in a series differ at their ends."""
+def cut_middle(text: str, length: int) -> str:
+    """Cut the middle out of a text, because names in a series differ at their ends."""
     if len(text) <= length:
         return text
     head = length // 2
