@@ -202,7 +202,7 @@ def make_problem(
     weights : ndarray of shape (n_rows,)
     merge : bool
         Whether equal rows become one vertex.
-    pairwise : bool
+    pairwise : bool, default=False
         Whether X is a kernel matrix.
     """
     n_rows = X.shape[0]
@@ -214,9 +214,8 @@ def make_problem(
         rows = rows[first]
     vertex = np.full(n_rows, -1, dtype=np.intp)
     vertex[kept] = position
-    points = X
-    if len(rows) < n_rows:
-        points = _submatrix(X, rows) if pairwise else some_rows(X, rows)
+    some = pairwise and len(rows) < n_rows
+    points = _submatrix(X, rows) if some else some_rows(X, rows)
     observed = np.flatnonzero(labeled & kept)
     first, summed = _merge_observations(vertex[observed], targets[observed], weights[observed])
     carriers = observed[first]

@@ -145,9 +145,9 @@ def _components(laplacian: ClusterLaplacian) -> Components:
     W = laplacian.affinity
     own = W.rows.map(_own_components, W.rows.first_rows, n_columns=1, dtype=np.int64)
     blocks = own.collect(_parts, laplacian.placement.origins)
-    joints = np.concatenate(W.rows.collect(_joints, own, W.halo(own)))
+    pairs = np.concatenate(W.rows.collect(_joined_pairs, own, W.halo(own)))
     ids, sizes, first = (np.concatenate(each) for each in zip(*blocks, strict=True))
-    ends = np.searchsorted(ids, joints)
+    ends = np.searchsorted(ids, pairs)
     a, b = ends.T
     graph = sp.csr_array((np.ones(len(a)), (a, b)), shape=(len(ids), len(ids)))
     n_components, merged = connected_components(graph, directed=False)
@@ -157,7 +157,7 @@ def _components(laplacian: ClusterLaplacian) -> Components:
     number = np.argsort(order)[merged]
     cuts = np.cumsum([len(block.ids) for block in blocks])[:-1]
     labels = own.map(
-        _numbered, PerPart([block.ids for block in blocks]), PerPart(np.split(number, cuts))
+        _renumbered, PerPart([block.ids for block in blocks]), PerPart(np.split(number, cuts))
     )
     return Components(labels, np.bincount(number, sizes).astype(np.int64), firsts[order])
 
@@ -170,20 +170,21 @@ def _own_components(W: GraphRows, start: int) -> Array:
 
 
 def _parts(own: Array, origins: Array) -> _Parts:
+    """Return the components of a block by the first row of that of each row."""
     ids, part, sizes = np.unique(own[:, 0], return_inverse=True, return_counts=True)
     first = np.full(len(ids), np.iinfo(np.int64).max)
     np.minimum.at(first, part, origins)
     return _Parts(ids, sizes, first)
 
 
-def _joints(W: GraphRows, own: Array, packed: list[Array]) -> Array:
+def _joined_pairs(W: GraphRows, own: Array, packed: list[Array]) -> Array:
     """Find the distinct pairs of components that edges between blocks join, shape (k, 2)."""
     row, column = W.far.nonzero()
     ends = [own[row, 0], stacked_halo(packed, own)[column, 0]]
     return np.unique(np.stack(ends, axis=1), axis=0)
 
 
-def _numbered(own: Array, ids: Array, number: Array) -> Array:
+def _renumbered(own: Array, ids: Array, number: Array) -> Array:
     return number[np.searchsorted(ids, own)]
 
 
@@ -342,10 +343,10 @@ class _ClusterOperator:
     def rayleigh_ritz(self, X: RowBlocks) -> tuple[Array, Array, RowBlocks]:
         Z = self.laplacian.matrix.product(X)
         s, U = ritz(X.total(gram, Z))
-        turn = X.session.constant(U.astype(self.dtype))
+        rotation = X.session.constant(U.astype(self.dtype))
         # Computed before X is multiplied, so that Z need not be, which saves a block of vectors.
-        squares = X.total(_residual_squares, Z, turn, s.astype(self.dtype))
-        return s, np.sqrt(squares), X.map(matmul, turn)
+        squares = X.total(_residual_squares, Z, rotation, s.astype(self.dtype))
+        return s, np.sqrt(squares), X.map(matmul, rotation)
 
     def lock(
         self, locked: RowBlocks | None, X: RowBlocks, good: int

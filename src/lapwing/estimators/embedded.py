@@ -78,14 +78,14 @@ _LOG = logging.getLogger("lapwing")
 
 
 class PreparedSolver(NamedTuple):
-    """Solver with a problem, in units of its targets, and the system of its kernel side."""
+    """Solver with its objective, in units of the targets, and the system of the kernel side."""
 
     method: EmbeddedMethod
     objective: EmbeddedObjective
     system: Any
 
-    def on(self, objective: EmbeddedObjective) -> PreparedSolver:
-        """Replace the labels; the system must not depend on them."""
+    def with_labels(self, objective: EmbeddedObjective) -> PreparedSolver:
+        """Take the labels of another objective; the system must not depend on them."""
         return self._replace(objective=objective.with_space(self.objective.space))
 
 
@@ -95,26 +95,26 @@ class EmbeddedSolution(Solution):
 
     result: EmbeddedResult
     prepared: EmbeddedPrepared
-    formed: PreparedSolver
+    solver: PreparedSolver
 
     def assign(self, model: Any) -> None:
         self.result.assign(model)
-        model.solver_ = self.formed.method.name
+        model.solver_ = self.solver.method.name
         if self.prepared.eigenpairs is not None:
             model.eigenvalues_ = self.prepared.eigenpairs.values
 
     def left_out(self) -> Array | None:
-        if self.formed.method.depends_on_labels:
+        if self.solver.method.depends_on_labels:
             return None
-        objective = self.formed.objective
-        found = left_out_values(self.formed.system, objective.side)
+        objective = self.solver.objective
+        found = left_out_values(self.solver.system, objective.side)
         values = objective.units.plain(found.values)
         return np.where(found.reliable[:, None], values, np.nan)
 
     def left_out_fits(self) -> LeftOutFits | None:
-        if self.formed.method.depends_on_labels:
+        if self.solver.method.depends_on_labels:
             return None
-        kernel, objective = self.formed.system, self.formed.objective
+        kernel, objective = self.solver.system, self.solver.objective
         side, space, units = objective.side, objective.space, objective.units
         z = left_out_coefficients(kernel, side)
         at, X = side.index, self.prepared.problem.X
@@ -134,30 +134,30 @@ class EmbeddedRefits(Refits[EmbeddedPrepared, EmbeddedSolution]):
 
     Attributes
     ----------
-    formed : PreparedSolver
+    solver : PreparedSolver
         System of the kernel side, which does not depend on the labels.
     """
 
     estimator: EmbeddedEstimator
-    formed: PreparedSolver
+    solver: PreparedSolver
 
     def solve(self, prepared: EmbeddedPrepared) -> EmbeddedSolution:
         objective = self.estimator._objective(prepared)
-        return self.estimator._solved(prepared, self.formed.on(objective))
+        return self.estimator._solved(prepared, self.solver.with_labels(objective))
 
     def values(self, prepared: EmbeddedPrepared) -> Array:
         return self._virtual_labels(prepared, slice(None))
 
     def variances(self, X: PointsLike) -> Array:
-        objective, kernel = self.estimator._objective(self.prepared), self.formed.system
-        given = kernel.beyond(self.formed.objective.space, X)
+        objective, kernel = self.estimator._objective(self.prepared), self.solver.system
+        given = kernel.beyond(self.solver.objective.space, X)
         return objective.units.scale**2 * posterior_variances(kernel, objective.side, *given)
 
     def left_out(self) -> Array:
         problem = self.prepared.problem
         wanted = removable(self.prepared, self.estimator._regression)
         objective = self.estimator._objective(self.prepared)
-        found = left_out_values(self.formed.system, objective.side)
+        found = left_out_values(self.solver.system, objective.side)
         values = np.where(wanted[:, None], objective.units.plain(found.values), np.nan)
         again = wanted & ~found.reliable
         for i in np.flatnonzero(again).tolist():
@@ -166,12 +166,12 @@ class EmbeddedRefits(Refits[EmbeddedPrepared, EmbeddedSolution]):
 
     def covariance(self, points: Array) -> Covariance | None:
         side = self.estimator._objective(self.prepared).side
-        return covariance(self.formed.system, side, points, float(self.estimator.lam))
+        return covariance(self.solver.system, side, points, float(self.estimator.lam))
 
     def _virtual_labels(self, prepared: EmbeddedPrepared, points: Array | slice) -> Array:
         objective = self.estimator._objective(prepared)
         side = objective.side
-        coef = self.formed.system.graph_coef(side)
+        coef = self.solver.system.graph_coef(side)
         values = objective.units.plain(side.values_at(points, coef))
         diagnostics.check_finite_answers(values)
         return values.astype(prepared.problem.X.dtype, copy=False)
@@ -332,9 +332,9 @@ class EmbeddedEstimator(
     def _solve(self, prepared: EmbeddedPrepared, progress: Stages) -> EmbeddedSolution:
         objective = self._objective(prepared)
         with progress.stage("features"):
-            formed = self._form(objective)
+            solver = self._form(objective)
         with progress.stage("solve", None) as tick:
-            return self._solved(prepared, formed, lambda: tick(lambda: {}))
+            return self._solved(prepared, solver, lambda: tick(lambda: {}))
 
     def _refits(self, prepared: EmbeddedPrepared) -> Refits[EmbeddedPrepared, EmbeddedSolution]:
         objective = self._objective(prepared)
@@ -362,10 +362,10 @@ class EmbeddedEstimator(
     def _solved(
         self,
         prepared: EmbeddedPrepared,
-        formed: PreparedSolver,
+        solver: PreparedSolver,
         on_iteration: Callable[[], bool] = lambda: False,
     ) -> EmbeddedSolution:
-        method, objective, system = formed
+        method, objective, system = solver
         settings = Settings[None](self.tol, self.max_iter, lambda state: on_iteration())
         result = method.solve(objective, system, settings)
         if result.state.alpha is not None:
@@ -378,14 +378,14 @@ class EmbeddedEstimator(
         if isinstance(function, KernelExpansion) and method.depends_on_labels:
             function = function.pruned()
         values = state.virtual.astype(prepared.problem.X.dtype, copy=False)
-        return EmbeddedSolution(function, values, result, prepared, formed)
+        return EmbeddedSolution(function, values, result, prepared, solver)
 
     def _follow(
         self, prepared: EmbeddedPrepared, solution: EmbeddedSolution, values: Array
     ) -> FittedFunction:
         """Fit f to given virtual labels."""
         C, bias = float(self.C), bool(self.fit_intercept)
-        space, system = solution.formed.objective.space, solution.formed.system
+        space, system = solution.solver.objective.space, solution.solver.system
         if isinstance(space, FullKernelSpace):
             ridge = space.system(None, 1 / C, bias).factor(np.ones(space.n_points))
             found = ridge(values)
@@ -418,7 +418,7 @@ class EmbeddedEstimator(
         result = solution.result
         if result.status in (Status.MAX_ITER, Status.PRECISION):
             diagnostics.warn_embedding_not_solved(
-                solution.formed.method.name,
+                solution.solver.method.name,
                 str(result.status),
                 float(np.max(result.optimality)),
                 self.tol,

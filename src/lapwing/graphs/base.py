@@ -137,7 +137,18 @@ def is_normalized(normalized: object, *, regression: bool = False) -> bool:
 def check_points(X: object, owner: str) -> Any:
     """Convert points to a finite, non-empty float32 or float64 array or CSR matrix.
 
-    Rows on disk have been checked when they were first read.
+    Rows on disk are returned unchanged, as they were checked when they were first read.
+
+    Parameters
+    ----------
+    X : array-like, sparse matrix or Rows of shape (n, n_features)
+    owner : str
+        Name of the recipe, for messages.
+
+    Raises
+    ------
+    ValueError
+        If X is not numeric, has other than two dimensions, or contains NaN or infinite values.
     """
     if is_rows(X):
         return X

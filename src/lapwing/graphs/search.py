@@ -96,7 +96,7 @@ def sklearn_neighbors(X: Any, k: int, metric: Any, n_jobs: int | None) -> Neighb
 
 
 def neighbors_of(points: SearchedPoints, found: Nearest, recall: float, backend: str) -> Neighbors:
-    """Return the neighbours of all points by their distances."""
+    """Convert the lengths of the nearest points to distances of neighbours."""
     return Neighbors(points.distances(found.lengths), found.indices, recall, backend, found.tied)
 
 
@@ -153,8 +153,8 @@ def _sparse_candidates(points: Points, m: int, n_jobs: int | None) -> Array:
 def _supported(X: Any, metric: Any) -> tuple[Any, Any]:
     """Return points and metric that scikit-learn handles correctly.
 
-    Boolean metrics treat any value but 0 as true, mostly without a warning; and values of functions
-    are not checked, so that a negative distance or NaN has an effect inside of trees only.
+    Its Boolean metrics take any value but 0 as true, mostly without a warning. It does not check
+    the values of functions: a negative distance or NaN leads to wrong neighbours in its trees.
     """
     if callable(metric):
         return X, _distance_of(metric)

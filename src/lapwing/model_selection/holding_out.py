@@ -440,11 +440,11 @@ class LabeledShuffleSplit(LabeledSplitter):
             train_size=self.train_size,
             random_state=self.random_state,
         )
-        sides = list(draws.split(codes))
+        splits = list(draws.split(codes))
         if not n_classes:
-            yield from ((train, np.sort(test)) for train, test in sides)
+            yield from ((train, np.sort(test)) for train, test in splits)
             return
-        n_train, n_test = map(len, sides[0])  # sizes by scikit-learn's rules, with its checks
+        n_train, n_test = map(len, splits[0])  # sizes by scikit-learn's rules, with its checks
         if self.train_size is not None and n_train < n_classes:
             raise ValueError(
                 f"train_size={self.train_size!r} leaves {n_train} labels to train on, but y has "
@@ -505,13 +505,13 @@ def _in_proportion(codes: Array, random: np.random.RandomState) -> Array:
 
     The last positions are one of each class, so that a label of each class remains.
     """
-    time = np.empty(len(codes))
+    key = np.empty(len(codes))
     for code in np.unique(codes):
         members = random.permutation(np.flatnonzero(codes == code))
         # One random number in each of n equal parts of (0, 1) for a class with n labels.
-        time[members] = (np.arange(len(members)) + random.uniform(size=len(members))) / len(members)
-        time[members[-1]] = 1 + random.uniform()
-    return np.argsort(time)
+        key[members] = (np.arange(len(members)) + random.uniform(size=len(members))) / len(members)
+        key[members[-1]] = 1 + random.uniform()
+    return np.argsort(key)
 
 
 def _is_single(codes: Array) -> Array:

@@ -30,10 +30,10 @@ _MEASURES = {
     "left_out_squared_error": "Leave-one-out squared error",
     "left_out_error": "Share of labels missed when left out",
 }
-_LAST = ("gamma", "graph")  # parameters of kernel and graph, which come after the objective's
+_OF_KERNEL_AND_GRAPH = ("gamma", "graph")  # after the parameters of the objective
 _SHORT = 8  # largest number of letters of a horizontal tick label
 _STAR: Any = {"color": PALETTE[1], "marker": "*", "markersize": 15, "linestyle": "none"}
-_WRITTEN = 100  # largest number of cells in which the errors are written
+_CELLS_WRITTEN = 100  # largest number of cells in which the errors are written
 
 
 @parameters
@@ -186,8 +186,8 @@ class PathDisplay(Display):
         return self
 
     def _mark_chosen(self, axes: Axes, y: float, edge: str) -> None:
-        look = {**_STAR, "markeredgecolor": edge, "zorder": 4}
-        (self.best_,) = axes.plot(self.best[0], y, label="chosen", **look)
+        style = {**_STAR, "markeredgecolor": edge, "zorder": 4}
+        (self.best_,) = axes.plot(self.best[0], y, label="chosen", **style)
 
     def _draw_line(self, axes: Axes) -> None:
         (self.line_,) = axes.plot(self.errors, color=PALETTE[0], marker="o", zorder=2)
@@ -198,9 +198,9 @@ class PathDisplay(Display):
         # Perceptually uniform, also with colour-vision deficiencies; dark is a small error.
         scale = mpl.colormaps["cividis"]
         self.image_ = axes.imshow(self.errors.T, cmap=scale, origin="lower", aspect="auto")
-        if self.errors.size <= _WRITTEN:
+        if self.errors.size <= _CELLS_WRITTEN:
             for i, j in np.ndindex(*self.errors.shape):
-                self._write(axes, i, j)
+                self._write_error(axes, i, j)
         self._mark_chosen(axes, self.best[1] + 0.28, "#22252b")
         self.best_.set_clip_on(False)
         if colorbar:
@@ -209,7 +209,7 @@ class PathDisplay(Display):
             self.colorbar_.set_label(_MEASURES[self.measure], color=ink)
             self.colorbar_.ax.tick_params(colors=ink)
 
-    def _write(self, axes: Axes, i: int, j: int) -> None:
+    def _write_error(self, axes: Axes, i: int, j: int) -> None:
         error = self.errors[i, j]
         solved = np.isfinite(error)
         ink = ink_on(self.image_.cmap(self.image_.norm(error))) if solved else ink_of(axes)
@@ -278,15 +278,15 @@ def _chosen(results: Mapping[str, Any], parameters: Sequence[str] | None) -> tup
     names = list(results["params"][0])
     if parameters is not None:
         wanted = (parameters,) if isinstance(parameters, str) else tuple(parameters)
-        strange = [name for name in wanted if name not in names]
-        if strange or len(wanted) not in (1, 2) or len(set(wanted)) < len(wanted):
+        unknown = [name for name in wanted if name not in names]
+        if unknown or len(wanted) not in (1, 2) or len(set(wanted)) < len(wanted):
             raise ValueError(
                 f"parameters={parameters!r} must be one or two different names out of "
                 f"{', '.join(names)}."
             )
         return wanted
     several = [n for n in names if len(_distinct([p[n] for p in results["params"]])) > 1]
-    several.sort(key=lambda name: name in _LAST)
+    several.sort(key=lambda name: name in _OF_KERNEL_AND_GRAPH)
     return tuple(several[:2] or names[:1])
 
 

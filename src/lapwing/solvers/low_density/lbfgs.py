@@ -20,9 +20,10 @@ from lapwing._arrays import Array
 from lapwing.objectives.low_density import Function, LowDensityObjective
 from lapwing.solvers.base import Result, Settings, Status
 
-# Pairs stored. On Text and pairs of Uspst classes, 5 need a quarter more evaluations, and 50 (the
-# QN paper) hardly fewer, with a recursion as expensive as the products with a sparse X.
-_PAIRS = 15
+# Stored pairs of steps and changes of the gradient. On Text and pairs of Uspst classes, 5 need a
+# quarter more evaluations, and 50 (the QN paper) hardly fewer, with a recursion as expensive as the
+# products with a sparse X.
+_MEMORY = 15
 
 
 @dataclass(frozen=True)
@@ -92,7 +93,7 @@ class _VectorObjective:
         self._go_to(z)
         return self.gradient
 
-    def left_at(self, z: Array) -> float:
+    def gradient_norm_at(self, z: Array) -> float:
         """Compute the norm of the projected gradient."""
         return projected_gradient(self.objective, self.unpack(z), self.gradient_at(z))
 
@@ -123,19 +124,25 @@ def descend(
     settings : Settings
         `tol` is the tolerance of the norm of the projected gradient relative to `scale`.
     scale : float, optional
-        `reference(objective)`, if it is known already.
+        Default: `reference(objective)`.
+
+    Returns
+    -------
+    Minimum
+        With the status CONVERGED, CALLBACK, MAX_ITER or, if rounding errors make the line search
+        fail, PRECISION.
     """
     tol = settings.tol
     problem = _VectorObjective(objective, start)
     z = problem.pack(start)
     scale = reference(objective) if scale is None else scale
-    left = problem.left_at(z) / scale
-    if left <= tol:
-        return Minimum(start, problem.value_at(z), left, 0, Status.CONVERGED, n_evaluations=1)
+    optimality = problem.gradient_norm_at(z) / scale
+    if optimality <= tol:
+        return Minimum(start, problem.value_at(z), optimality, 0, Status.CONVERGED, n_evaluations=1)
     state = {"status": Status.CONVERGED}
 
     def watch(intermediate_result: Any) -> None:
-        if problem.left_at(intermediate_result.x) <= tol * scale:
+        if problem.gradient_norm_at(intermediate_result.x) <= tol * scale:
             # The only way to stop SciPy without an error.
             raise StopIteration
         if settings.on_iteration(partial(problem.unpack, intermediate_result.x)):
@@ -150,7 +157,7 @@ def descend(
         bounds=problem.bounds(len(z)),
         callback=watch,
         options={
-            "maxcor": _PAIRS,
+            "maxcor": _MEMORY,
             "maxiter": settings.max_iter,
             "maxfun": 10 * settings.max_iter,
             # SciPy's own tolerances, which are relative to the value (ftol) or absolute (gtol), are
@@ -160,14 +167,14 @@ def descend(
         },
     )
     z = np.asarray(found.x)
-    left = problem.left_at(z) / scale
+    optimality = problem.gradient_norm_at(z) / scale
     status = state["status"]
-    if status != Status.CALLBACK and left > tol:
+    if status != Status.CALLBACK and optimality > tol:
         # SciPy stops by itself at max_iter, or if rounding errors make the line search fail.
         status = Status.MAX_ITER if found.status == 1 else Status.PRECISION
     function, value = problem.unpack(z), problem.value_at(z)
     n_evaluations = problem.n_evaluations
-    return Minimum(function, value, left, int(found.nit), status, n_evaluations=n_evaluations)
+    return Minimum(function, value, optimality, int(found.nit), status, n_evaluations=n_evaluations)
 
 
 def projected_gradient(
