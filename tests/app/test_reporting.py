@@ -165,7 +165,7 @@ def test_missing_values_of_frames_have_no_class() -> None:
 
 def test_sparse_points_and_a_kernel_matrix(model: Any) -> None:
     S = sp.csr_array(X)
-    sparse = lapwing.report(LapSVC().fit(S, Y), S, Y)
+    sparse = lapwing.report(LapSVC().fit(S, Y), S.tocoo(), Y)
     assert lead(sparse.html) == lead(lapwing.report(model, X, Y).html)
     K = np.exp(-2.0 * cdist(X, X, "sqeuclidean"))
     precomputed = LapSVC("precomputed", graph=sp.csr_array((K > 0.7) * K)).fit(K, Y)

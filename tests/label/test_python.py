@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 from PIL import Image
 from sklearn.base import clone
 from sklearn.feature_extraction.text import TfidfVectorizer
@@ -154,12 +155,19 @@ def test_default_journal_is_named_by_the_rows(
         ({"images": np.zeros((59, 2, 2))}, ValueError, "images has 59 pictures, and there are 60"),
         ({"embedding": np.zeros((60, 3))}, ValueError, "embedding must be two columns"),
         ({"target": 60}, ValueError, "target=60 must be percent"),
+        ({"target": "5"}, ValueError, "target='5' must be percent"),
         ({"check_every": 0}, ValueError, "check_every=0 must be a whole number"),
     ],
 )
 def test_rejects_invalid_arguments(options: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         opened(X, **options)
+
+
+@pytest.mark.parametrize("form", [sp.coo_matrix, sp.dia_array])
+def test_sparse_rows_of_any_format_are_shown(form: Any) -> None:
+    with opened(form(np.diag([1.0, 2, 3, 4]))) as page:
+        assert page.session.rows([2])[0]["cells"] == {"x2": "3"}
 
 
 def test_warns_if_all_rows_are_equal() -> None:

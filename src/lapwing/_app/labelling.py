@@ -36,7 +36,7 @@ from lapwing._label.mapping import can_map
 from lapwing._label.material import Material, PictureArrays, PictureFiles
 from lapwing._label.serving import LabelServer
 from lapwing._label.session import Session
-from lapwing._parameters import is_count
+from lapwing._parameters import is_count, is_number
 from lapwing._report.charts import read_embedding
 from lapwing._report.page import Report, collect
 from lapwing._report.record import FitRecord
@@ -147,7 +147,7 @@ def label(
     >>> page.close()
     """
     require("starlette", extra="label", purpose="lapwing.label")
-    if target is not None and not 0.1 <= target <= 50:
+    if target is not None and not (is_number(target) and 0.1 <= target <= 50):
         raise ValueError(f"target={target!r} must be percent of wrong answers, from 0.1 to 50.")
     if not is_count(check_every):
         raise ValueError(f"check_every={check_every!r} must be a whole number of rows, 1 or more.")

@@ -118,7 +118,7 @@ def fit_record(
     method = find_command_method(estimator)
     check_is_fitted(estimator)
     given = pipeline[:-1].transform(X) if len(pipeline) > 1 else X
-    points = given if is_sparse(given) else np.asarray(given)
+    points = given.tocsr() if is_sparse(given) else np.asarray(given)
     check_consistent_length(points, y)
     if len(estimator.transduction_) != points.shape[0]:
         raise ValueError(
@@ -210,7 +210,7 @@ def table_of(
         ids = X.index if hasattr(X, "iloc") else range(n)
     check_consistent_length(points, ids)
     columns = getattr(X, "columns", None)
-    rows = X if is_sparse(X) or columns is not None else np.asarray(X)
+    rows = X if columns is not None else X.tocsr() if is_sparse(X) else np.asarray(X)
     if columns is None and rows.ndim == 1:  # documents, which a step of the pipeline encodes
         rows, columns = rows[:, None], ["document"]
     names = [f"x{j}" for j in range(rows.shape[1])] if columns is None else columns
