@@ -353,7 +353,7 @@ def test_entries_come_from_the_first_or_named_class(homes: Any, line: str, expec
     assert document(*homes)(made).__doc__ == f"Made.\n\n    {expected}\n"
 
 
-@pytest.mark.parametrize("line", ["{c}", "{Third.a}", "{a to c}", "{b to a}"])
+@pytest.mark.parametrize("line", ["{c}", "{Third.a}", "{a to c}", "{b to a}", "{Home.a to Home.b}"])
 def test_missing_entry_is_an_error(line: str) -> None:
     made = type("Made", (), {"__doc__": f"Made.\n\n    {line}\n"})
     with pytest.raises(KeyError, match=f"Made: {line} has no entry in Home, Other, CHOICES"):

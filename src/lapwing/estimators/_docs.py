@@ -146,7 +146,7 @@ T = TypeVar("T", bound=type)
 
 # ``name : type`` and the indented or blank lines below it.
 _ENTRY = re.compile(r"^(\w+) : .*\n(?:(?: .*)?\n)*", re.MULTILINE)
-_MARKER = re.compile(r"^( *)\{([\w.]+)(?: to (\w+))?\}$", re.MULTILINE)
+_MARKER = re.compile(r"^( *)\{(.+?)(?: to (\w+))?\}$", re.MULTILINE)
 
 
 def document(*homes: type) -> Callable[[T], T]:
