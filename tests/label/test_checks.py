@@ -144,9 +144,9 @@ def test_target_is_reported_until_it_is_reached(tmp_path: Path) -> None:
             f"30\u00a0% reached with a probability of 90 % after {asked} labels: you can stop."
         )
         assert asked >= needed
-        found.aim(None)
+        found.set_target(None)
         assert found.state()["finish"] is None
-        found.aim(0.001)
+        found.set_target(0.001)
         assert not found.state()["finish"]["reached"]
     with session(X, tmp_path) as found:
         assert found.state()["target"] == 0.001

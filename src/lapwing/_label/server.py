@@ -429,7 +429,7 @@ ACTIONS: Mapping[str, Action] = {
     ),
     "mark": Action({"rows": list, "mark": str, "on": bool}, _mark),
     "target": Action(
-        {"percent": str}, lambda session, m: session.aim(read_target(m.get("percent")))
+        {"percent": str}, lambda session, m: session.set_target(read_target(m.get("percent")))
     ),
     "rename": Action(
         {"from": str, "to": str},

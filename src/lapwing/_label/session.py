@@ -89,7 +89,7 @@ class Session:
                 "cut off.",
             )
         if material.target is not None and material.target != self._state.target:
-            self.aim(material.target)
+            self.set_target(material.target)
         n_classes = len(self.history.classes)
         self._model = BackgroundModel(
             material, n_classes, self._lock, self._model_changed, self._keep_point
@@ -365,7 +365,7 @@ class Session:
             self._commit({"mark": kind, "rows": list(rows), "on": on}, part="marks")
             return self.version
 
-    def aim(self, target: float | None) -> int:
+    def set_target(self, target: float | None) -> int:
         """Set the error rate at which labelling can stop; return the version.
 
         Raises

@@ -124,7 +124,7 @@ export const renameClass = (from, to) => post('api/rename', { from, to });
 export const dropClass = (name, into) => post('api/drop', { class: name, into });
 
 /** @param {string} percent of wrong answers to stop at, empty for none @returns {Promise<{version: number}>} */
-export const aim = (percent) => post('api/target', { percent });
+export const setTarget = (percent) => post('api/target', { percent });
 
 /** @param {number} row */
 export const picture = (row) => `api/image/${row}`;

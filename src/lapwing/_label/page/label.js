@@ -370,9 +370,9 @@ class Page {
   }
 
   /** @param {string} percent */
-  async aim(percent) {
+  async setTarget(percent) {
     try {
-      await api.aim(percent);
+      await api.setTarget(percent);
       await this.refresh({ state: true, colours: false });
     } catch (error) {
       this.failed(error);
@@ -590,7 +590,7 @@ class Page {
     });
     byId('search').addEventListener('keydown', (event) => event.key === 'Escape' && byId('search').blur());
     const target = /** @type {HTMLInputElement} */ (byId('target'));
-    target.addEventListener('change', () => this.aim(target.value));
+    target.addEventListener('change', () => this.setTarget(target.value));
     target.addEventListener('keydown', (event) => {
       if (event.key === 'Enter' || event.key === 'Escape') target.blur();
     });
