@@ -101,7 +101,8 @@ def predict(model: Model, request: PredictRequest) -> Predicted:
         for files, span in batches or [(request.data, None)]:
             table = read_points(files, fitted, replace(request.read_options, rows=span))
             if not set(table.features.kinds) <= {NUMERIC}:
-                warn_of_new_values(model.pipeline.named_steps["columns"], table.X, table.source)
+                columns = model.pipeline.named_steps["columns"]
+                warn_of_new_values(columns, table.X, table.source, span[0] if span else 0)
             X = table.X if embedder is None else _embed(table, embedder, encoding, request)
             points = model.pipeline[:-1].transform(X) if len(model.pipeline) > 1 else X
             rows = predict_rows(estimator, points, table, regression=method.regression)

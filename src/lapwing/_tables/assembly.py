@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from lapwing._arrays import is_sparse
 from lapwing._host.warn import warn
 from lapwing._tables.cells import BadCells, Cells, usual_mark
-from lapwing._tables.columns import RawTable, name_row
+from lapwing._tables.columns import RawTable
 from lapwing._tables.encoders import (
     CATEGORICAL,
     NUMERIC,
@@ -249,7 +249,7 @@ def _note(reading: Reading, bad: BadCells | None, raw: RawTable, *, strict: bool
         what = "cell is" if bad.count == 1 else "cells are"
         words.append(
             f"{bad.count} {what} something else ({shorten(bad.value)!r} in "
-            f"{name_row(bad.row, raw.places)}) and counted as missing"
+            f"{raw.name_row(bad.row)}) and counted as missing"
         )
     if not strict and (alternative := other_reading(reading, cells)):
         words.append(alternative)
@@ -390,7 +390,7 @@ def _cell_errors(
     if not cells:
         return []
     names = listed([f"{name!r} ({count})" for name, (count, _) in cells.items()], 8)
-    first = name_row(next(iter(cells.values()))[1], raw.places)
+    first = raw.name_row(next(iter(cells.values()))[1])
     return [f"{raw.source}: {what} in {names}; the first is in {first}. {cure}."]
 
 
@@ -410,7 +410,7 @@ def check_ids(raw: RawTable, *, usual: bool = False) -> None:
     if values.size and not values[0]:  # the empty text is first
         n, row, cure = int(counts[0]), first[0], "take the column" if usual else "leave --id"
         raise ValueError(
-            f"{where} is empty in {n} row{'s' * (n > 1)}, first in {name_row(row, raw.places)}. "
+            f"{where} is empty in {n} row{'s' * (n > 1)}, first in {raw.name_row(row)}. "
             f"Fill in an id that no other row has, or {cure} out: rows are then known by their "
             "numbers."
         )
@@ -418,7 +418,7 @@ def check_ids(raw: RawTable, *, usual: bool = False) -> None:
         repeated = int(np.argmax(counts > 1))
         raise ValueError(
             f"{where} does not tell rows apart: {values[repeated]!r} is in {counts[repeated]} "
-            f"rows, first in {name_row(first[repeated], raw.places)}. Give every row its own id."
+            f"rows, first in {raw.name_row(first[repeated])}. Give every row its own id."
         )
 
 

@@ -207,6 +207,8 @@ class RawTable(FileFacts):
         Labels of files of answers, for rows of this table.
     n_empty : int
         Rows that were left out because they have no value.
+    first_row : int
+        Number of rows of the file before the first one, for a batch of rows.
     """
 
     n: int
@@ -219,6 +221,7 @@ class RawTable(FileFacts):
     decimal: str = ""
     answers: tuple[FileAnswers, ...] = ()
     n_empty: int = 0
+    first_row: int = 0
 
     @property
     def labels(self) -> TextColumn | None:
@@ -240,6 +243,10 @@ class RawTable(FileFacts):
         """Whether it is a matrix of numbers, whose columns are features without encoding."""
         return not self.cells and self.matrix is not None
 
+    def name_row(self, row: int) -> str:
+        """Name a row, counted from 0, by its number in the file or spreadsheet."""
+        return name_row(row + self.first_row, self.places)
+
     def cells_at(self, name: str, rows: NDArray[np.intp]) -> list[str | float] | None:
         """Return the cells of a column in some rows, as number or text; None without the column."""
         if name in self.cells:
@@ -255,7 +262,7 @@ class RawTable(FileFacts):
         rows = "1 row" if bad.count == 1 else f"{bad.count} rows"
         return (
             f"{self.source}: column {column!r} holds text in {rows}; the first is "
-            f"{name_row(bad.row, self.places)}: {shorten(bad.value)!r}. Correct it{cure}."
+            f"{self.name_row(bad.row)}: {shorten(bad.value)!r}. Correct it{cure}."
         )
 
     def as_columns(self) -> RawTable:

@@ -164,6 +164,7 @@ def read_parquet(source: Source, selection: Selection) -> RawTable:
         {name: cells_of_series(frame[name], pl) for name in roles.features},
         {name: texts(name) for name in roles.texts},
         remarks=roles.remarks,
+        first_row=0 if selection.rows is None else selection.rows[0],
     )
 
 

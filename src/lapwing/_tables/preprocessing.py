@@ -309,7 +309,7 @@ def check_weights(weights: Mapping[str, float], features: Features) -> None:
             raise ValueError(f"--weight: {name!r} has {weight!r}. Give a number from 0 to 1e6.")
 
 
-def warn_of_new_values(columns: ColumnTransformer, X: Any, where: str) -> None:
+def warn_of_new_values(columns: ColumnTransformer, X: Any, where: str, first_row: int = 0) -> None:
     """Warn about categories and words of new rows that the fit did not contain.
 
     Parameters
@@ -320,6 +320,8 @@ def warn_of_new_values(columns: ColumnTransformer, X: Any, where: str) -> None:
         New rows.
     where : str
         Description of the rows, for messages.
+    first_row : int, default=0
+        Number of the first of them, counted from 0.
     """
     for part, encoder, names in columns.transformers_:
         if part == "categorical":
@@ -338,7 +340,7 @@ def warn_of_new_values(columns: ColumnTransformer, X: Any, where: str) -> None:
                 cure = alone if X.shape[1] == 1 else "The other columns alone decide there"
                 warn(
                     f"{where}: {rows} no word in {names!r} that the model knows (the first is row "
-                    f"{unknown[0] + 1}). {cure}."
+                    f"{first_row + unknown[0] + 1}). {cure}."
                 )
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from lapwing._tables.answers import is_answers, locate, name_keys
 from lapwing._tables.cells import USUAL_MISSING_WORDS, Cells, is_unit, read_amount, usual_mark
-from lapwing._tables.columns import RawTable, join_tables, name_row
+from lapwing._tables.columns import RawTable, join_tables
 from lapwing._tables.csv import read_csv
 from lapwing._tables.encoders import NUMERIC
 from lapwing._tables.excel import read_excel
@@ -218,7 +218,7 @@ def _without_units(raw: RawTable) -> RawTable:
         texts={name: column.below_first() for name, column in raw.texts.items()},
         matrix=None if raw.matrix is None else raw.matrix[1:],
         places=None if raw.places is None else raw.places[1:],
-        remarks=(*raw.remarks, f"{name_row(0, raw.places)} holds units: {listed(units, 8)}"),
+        remarks=(*raw.remarks, f"{raw.name_row(0)} holds units: {listed(units, 8)}"),
     )
 
 
