@@ -197,7 +197,12 @@ def test_each_target_is_fitted_and_saved_as_if_alone(model: Any, tmp_path: Path)
 def test_frames_and_lists_are_read_as_arrays_are() -> None:
     expected = LapRLSRegressor().fit(X, Y).predict(X)
     gaps = [[None if np.isnan(value) else value for value in row] for row in Y.tolist()]
-    for y in (pd.DataFrame(Y), pl.DataFrame(gaps, schema=["a", "b", "c"], orient="row"), gaps):
+    for y in (
+        pd.DataFrame(Y),
+        pl.DataFrame(gaps, schema=["a", "b", "c"], orient="row"),
+        gaps,
+        [*Y],
+    ):
         np.testing.assert_array_equal(LapRLSRegressor().fit(X, y).predict(X), expected)
 
 
