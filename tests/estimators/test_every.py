@@ -178,6 +178,15 @@ def test_a_space_of_the_same_functions_gives_the_same_answers(estimator: Any, na
     assert recipe.get_params() == before
 
 
+@pytest.mark.parametrize("estimator", TAKERS)
+def test_a_kernel_matrix_has_no_linear_functions(estimator: Any) -> None:
+    X, y, _ = data_for(estimator)
+    with pytest.raises(
+        ValueError, match=r"space=Linear\(\) needs the features, but with kernel='pre"
+    ):
+        estimator(kernel="precomputed", space=Linear()).fit(X @ X.T, y)
+
+
 # ---- rows, labels and weights ------------------------------------------------------------------
 
 

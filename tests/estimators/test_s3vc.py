@@ -17,7 +17,7 @@ from sklearn.datasets import load_iris
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 
-from lapwing import S3VC, KNNGraph, Landmarks, Linear
+from lapwing import S3VC, KNNGraph, Landmarks
 from lapwing.exceptions import (
     BalanceWarning,
     FeatureScaleWarning,
@@ -340,7 +340,6 @@ def test_callback_sees_every_iteration_and_can_stop(n_classes: int, options: Any
 
 LIMIT = "must be at most 1e+12"
 HINGE_ONLY = "knows the hinge only, not loss='squared_hinge'. Use loss='hinge', or another method."
-FEATURES = "space=Linear() needs the features, but with kernel='precomputed' X has none."
 ONE_OF = "must be 'labels' (the mean label), a fraction of the second class"
 TWO = "must be two fractions 0 <= lower <= upper <= 1 of the class 1."
 OF_TWO = "is the fraction of the second of two classes, but there are 3 classes. Give a dict with"
@@ -354,7 +353,6 @@ INVALID: list[tuple[dict[str, Any], str]] = [
     ({"unlabeled_loss": "symmetric_hinge", "loss": "squared_hinge"}, "goes with loss='hinge', no"),
     ({"fit_intercept": False}, "balance='labels' determines the bias, but fit_intercept=False. Us"),
     ({"space": Landmarks(5), "kernel": "linear"}, "space=Landmarks(...) needs a nonlinear"),
-    ({"kernel": "precomputed", "space": Linear()}, FEATURES),
     *(({name: 1e300}, f"{name}=1e+300 {LIMIT}") for name in ("C", "C_star")),
     ({"gamma_I": 1e20}, f"gamma_I=1e+20 {LIMIT}: beyond, losses"),
 ]

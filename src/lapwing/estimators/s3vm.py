@@ -372,11 +372,6 @@ class S3VC(KernelParameters, SemiSupervisedClassifier[LowDensityPrepared, LowDen
             as_loss(self.loss, TargetKind.SIGNS),
             choose_unlabeled_loss(self.unlabeled_loss, self.method, float(self.s)),
         )
-        if self._pairwise() and isinstance(self.space, Linear):
-            raise ValueError(
-                "space=Linear() needs the features, but with kernel='precomputed' X has none. "
-                "Pass points, or use space=None."
-            )
         if self.balance is not None and not self.fit_intercept:
             raise ValueError(
                 f"balance={self.balance!r} determines the bias, but fit_intercept=False. "

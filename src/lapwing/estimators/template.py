@@ -426,6 +426,11 @@ class SemiSupervisedEstimator(CallbackSupportMixin, Parametrized, Generic[P, S])
             raise ValueError(
                 f"kernel='precomputed' takes the kernel matrix as X, square, not {X.shape}."
             )
+        if isinstance(self._parameter("space"), Linear):
+            raise ValueError(
+                "space=Linear() needs the features, but with kernel='precomputed' X has none. "
+                "Pass points, or use space=None."
+            )
         if self._wants_graph() and not self._graph_is_of_rows():
             without = "" if self._parameter("gamma_I") is None else ", or set gamma_I=0"
             raise ValueError(
