@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sklearn.utils import Bunch
 
 from lapwing.classes.labels import code_classes
-from lapwing.classes.markers import unlabeled_mask
+from lapwing.classes.markers import missing_mask, read_column, unlabeled_mask
 from lapwing.datasets import group_classes, mask_labels
 
 LABELS = {
@@ -108,6 +108,24 @@ def test_type_is_widened_only_for_the_marker(labels: Any, marker: Any, dtype: An
 def test_rejects_invalid_arguments(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         mask_labels([0, 0, 1, 1, 2], **options)
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        ([0.0, 0, 1, 1, np.nan], "no label in row 4, and labels are drawn from"),
+        (["a", None, "b", "", "a"], "no label in row 1,"),
+        (np.ma.array([0, 0, 1], mask=[0, 1, 0]), "no label in row 1,"),
+        (["a", 1, "a", 1], "mixes labels of several types"),
+    ],
+)
+def test_labels_are_drawn_from_complete_labels_of_one_type(y: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        mask_labels(y, 1)
+    if missing_mask(read_column(y)).any():
+        with pytest.raises(ValueError, match=r"unlabeled=None is already in y.*such as -1"):
+            mask_labels(y, 1, unlabeled=None)
+    assert mask_labels(y, labeled_indices=[0]).tolist() == [y[0]] + [-1] * (len(y) - 1)
 
 
 # --- groups of classes ---------------------------------------------------------------------------

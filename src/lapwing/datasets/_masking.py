@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import Bunch, check_random_state
-from sklearn.utils.validation import column_or_1d
 
-from lapwing.classes.markers import is_auto, unlabeled_mask
+from lapwing.classes.markers import is_auto, is_missing, missing_mask, read_column, unlabeled_mask
 
 
 def mask_labels(
@@ -51,7 +50,8 @@ def mask_labels(
     ------
     ValueError
         If both or none of `n_labeled_per_class` and `labeled_indices` are given, a class has too
-        few points, an index is out of range or repeated, or the marker is one of the labels.
+        few points, labels to draw from are missing or of several types, an index is out of range or
+        repeated, or the marker is one of the labels.
 
     Examples
     --------
@@ -59,17 +59,17 @@ def mask_labels(
     >>> mask_labels([0, 0, 1, 1, 2], labeled_indices=[1, 4])
     array([-1,  0, -1, -1,  2])
     """
-    # Of nullable columns scikit-learn would make floats.
-    labels = np.asarray(column_or_1d(y.to_numpy() if hasattr(y, "to_numpy") else y))
+    labels = read_column(y)
     if is_auto(unlabeled):
         raise ValueError(
             "unlabeled='auto' is an option of estimators; give the marker to write, such as -1 or "
             "None."
         )
     if unlabeled_mask(labels, unlabeled).any():
+        other = -1 if is_missing(unlabeled) else None
         raise ValueError(
             f"unlabeled={unlabeled!r} is already in y, so that unlabelled points would look "
-            "labelled; choose a marker that is not a label, such as None."
+            f"labelled; choose a marker that is not a label, such as {other}."
         )
     if (n_labeled_per_class is None) == (labeled_indices is None):
         raise ValueError("give either n_labeled_per_class or labeled_indices, and not both.")
@@ -91,7 +91,16 @@ def check_count(name: str, value: object, *, least: int = 1) -> int:
 
 
 def _draw(labels: NDArray[Any], count: int, rng: np.random.RandomState) -> NDArray[np.bool_]:
-    classes, codes = np.unique(labels, return_inverse=True)
+    missing = np.flatnonzero(missing_mask(labels))
+    if len(missing):
+        raise ValueError(
+            f"y has no label in row {missing[0]}, and labels are drawn from those of all points. "
+            "Leave such rows out, or give labeled_indices."
+        )
+    try:
+        classes, codes = np.unique(labels, return_inverse=True)
+    except TypeError:
+        raise ValueError("y mixes labels of several types. Give all labels one type.") from None
     labeled = np.zeros(labels.size, dtype=bool)
     # By class, because a class without a label cannot be learnt.
     for code, name in enumerate(classes):
