@@ -823,6 +823,17 @@ def test_figures_do_not_grow_with_the_rows(monkeypatch: pytest.MonkeyPatch) -> N
     assert (len(set(first.tolist())), labeled[first].sum()) == (700, 300)
 
 
+def test_classes_that_are_not_listed_are_noted() -> None:
+    codes = np.repeat(np.arange(45), 4)
+    places = np.where(np.arange(180) % 4, np.minimum(codes, 43), codes)  # no other row near 44
+    X = np.eye(45)[places] + np.random.default_rng(0).normal(0, 0.01, (180, 45))
+    y = np.where(np.arange(180) % 4, -1, codes)
+    data = collect(outcome(X, y, LapSVC(), twin=False))
+    assert data.volumes["n_omitted"] == 5
+    assert "No unlabelled row was given the class “44”" in data.notes[0]["text"]
+    assert any("and 40 more was learnt from a single label" in one["text"] for one in data.notes)
+
+
 def test_samples_of_rows_are_even_and_in_order() -> None:
     rows = even_sample(2500, 2000)
     assert len(rows) == 2000 == len(np.unique(rows))

@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 
 from lapwing._report.program import changed_parameters
 from lapwing._report.record import Choice, Hints
+from lapwing._report.rows import CLASSES_SHOWN
 from lapwing._report.text import (
     NAME_LENGTH,
     clean,
@@ -208,13 +209,14 @@ def _class_notes(volumes: dict[str, Any], rows: dict[str, Any], remedy: str) -> 
             f"No unlabelled row was given the {which} {_names(nowhere)}. Label more rows of "
             f"{them}, or try {remedy}.",
         )
-    for c in labeled:
-        if 0 < c["row_share"] * _VOLUME_FACTOR < c["label_share"] and c["n_unlabeled"] and total:
-            yield (
-                "warning",
-                f"The class {_names([c['name']])} has {percent(c['label_share'])} of the labels "
-                f"but {percent(c['row_share'])} of the rows.",
-            )
+    given = (c for c in labeled if c["n_unlabeled"])
+    rarer = [c for c in given if c["row_share"] * _VOLUME_FACTOR < c["label_share"]]
+    for c in rarer[:CLASSES_SHOWN]:
+        yield (
+            "warning",
+            f"The class {_names([c['name']])} has {percent(c['label_share'])} of the labels "
+            f"but {percent(c['row_share'])} of the rows.",
+        )
     if single:
         which = "The class" if len(single) == 1 else "Each of the classes"
         yield "warning", f"{which} {_names(single)} was learnt from a single label."

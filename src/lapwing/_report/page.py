@@ -103,12 +103,13 @@ def collect(
     if answers.classes is None:
         rows = NumberRows.read(answers, table.y, twin, truth)
         classes = groups = least_certain = None
-        volumes = rows.volumes()
+        volumes = of_all_classes = rows.volumes()
         listed = rows.list_rows(_LISTED, getattr(estimator, "left_out_residuals_", None))
     else:
         rows = ClassRows.read(answers, table.y, twin, truth)
         classes, groups = rows.names[: rows.n_classes], rows.predicted
-        volumes = rows.volumes(getattr(estimator, "class_prior_", None))
+        prior = getattr(estimator, "class_prior_", None)
+        volumes, of_all_classes = rows.volumes(prior), rows.volumes(prior, most=None)
         least_certain = rows.least_certain(_LISTED)
         listed = rows.list_rows(_LISTED, fit.next_rows)
         tested = getattr(estimator, "left_out_rows_", None)  # estimators for Dask have none
@@ -148,7 +149,7 @@ def collect(
         volumes["class_words"] = _describe_texts(fit, X, groups, volumes)
         volumes["associations"] = _describe_columns(table, groups, volumes)
     _add_cells(sections["rows"], table)
-    notes = write_notes(sections)
+    notes = write_notes(sections | {"volumes": of_all_classes})
     sections["fitted"]["next_step"] = next_step(sections, notes, origin.hints)
     return ReportData(notes=notes, **sections)
 

@@ -121,10 +121,13 @@ class ClassRows:
         free = np.flatnonzero(~self.labeled)
         return free[np.argsort(self.margin[free], kind="stable")][:n_rows]
 
-    def volumes(self, prior: NDArray[np.float64] | None = None) -> dict[str, Any]:
+    def volumes(
+        self, prior: NDArray[np.float64] | None = None, most: int | None = CLASSES_SHOWN
+    ) -> dict[str, Any]:
         """Count each class among the labels, the predictions of all rows, and the truth.
 
-        `prior` are the known proportions of the classes of the fit, if there are any.
+        `prior` are the known proportions of the classes of the fit, if there are any; `most` is the
+        largest number of classes to list, None for all.
         """
         c, n = len(self.names), len(self.predicted)
         truth = np.zeros(0, dtype=np.intp) if self.truth is None else self.truth
@@ -135,7 +138,7 @@ class ClassRows:
         allowed = np.full(c, n)
         if prior is not None:
             allowed[: len(prior)] = np.rint(np.asarray(prior) * n)
-        shown = np.sort(np.argsort(-(answers + labels), kind="stable")[:CLASSES_SHOWN])
+        shown = np.sort(np.argsort(-(answers + labels), kind="stable")[:most])
         margins = [self.margin[(self.predicted == k) & ~self.labeled] for k in shown]
         label_share, row_share = labels[shown] / max(1, labels.sum()), answers[shown] / n
         listed = records(
