@@ -190,7 +190,7 @@ class S3VC(KernelParameters, SemiSupervisedClassifier[LowDensityPrepared, LowDen
         always enforced. 'labels' is replaced by an estimate, with a warning, if the unlabelled
         points contradict it, which takes about ten labels per class to detect (for two classes with
         four or more labels each there is only a warning); it is not enforced if there are fewer
-        unlabelled points than labels. None imposes no constraint.
+        than ten unlabelled points, or fewer than two for each label. None imposes no constraint.
     fit_intercept : bool, default=True
         Whether to fit a bias with ``balance=None``; otherwise the balance determines it.
     {graph}
