@@ -604,6 +604,17 @@ def test_wrong_options_are_refused(options: Any, error: type[Exception], message
         FewLabelClassifier(**options).fit(X, y)
 
 
+@pytest.mark.parametrize(
+    "model", [LapSVC("precomputed", gamma_I=0), LapSVC(graph=np.ones((40, 40)))], ids=str
+)
+def test_matrices_of_all_rows_are_not_sampled(model: LapSVC) -> None:
+    X, y, _ = moons(40)
+    given = [Candidate("matrix", model, SHEETS)]
+    K = X @ X.T if model.kernel == "precomputed" else X
+    with pytest.raises(ValueError, match=r"a matrix of all 40 rows, .* Give max_samples=40\."):
+        compare(K, y, candidates=given, max_samples=20)
+
+
 @pytest.mark.parametrize("weights", [2.0, "a", [1.0, 2.0], ["a"] * 40])
 def test_wrong_weights_are_refused(weights: Any) -> None:
     X, y, _ = moons(40)

@@ -381,12 +381,12 @@ def compared(
     with _each_warning_once():
         if regression:
             known, failed = _try_all(
-                candidates, lambda one, _: try_out_regression(one, *data), progress
+                candidates, lambda one, _: try_out_regression(one, *data), basis, progress
             )
             table = simplest_first(list(known.values()))
         else:
             efforts = _efforts(candidates, settings, seed, len(labels.classes))
-            tried, failed = _try_classifiers(candidates, data, efforts, sizes, progress)
+            tried, failed = _try_classifiers(candidates, data, efforts, basis, progress)
             evidence = [replace(one.evidence, agreement=_agreement(one, tried)) for one in tried]
             table = in_order(evidence, len(labels.classes), sizes)
             sharpness = next(one.sharpness for one in tried if one.evidence.name == table[0].name)
@@ -474,7 +474,7 @@ def _try_classifiers(
     candidates: Sequence[Candidate],
     data: tuple[Any, Any, Any],
     efforts: Mapping[str, Effort],
-    sizes: Array | None,
+    basis: ComparisonBasis,
     progress: Stages,
 ) -> tuple[list[TrialResult], dict[str, str]]:
     """Try classifiers; those that need a whole fit for other labels only if they compete."""
@@ -483,11 +483,11 @@ def _try_classifiers(
     def try_one(one: Candidate, tried: Sequence[TrialResult]) -> TrialResult:
         admitted = [t.evidence.error for t in tried if t.evidence.admitted]
         bar = min(admitted, default=math.inf) if fits_again(one) else math.inf
-        return try_out(one, *data, efforts[one.name], bar, supervised, sizes)
+        return try_out(one, *data, efforts[one.name], bar, supervised, basis.sizes)
 
     # The costly ones come last: each fit takes as long as the trial of another candidate, and may
     # be saved if they cannot be chosen any more.
-    known, failed = _try_all(sorted(candidates, key=fits_again), try_one, progress)
+    known, failed = _try_all(sorted(candidates, key=fits_again), try_one, basis, progress)
     return [known[one.name] for one in candidates if one.name in known], failed
 
 
@@ -539,6 +539,7 @@ def _each_warning_once() -> Iterator[None]:
 def _try_all(
     candidates: Sequence[Candidate],
     try_one: Callable[[Candidate, Sequence[T]], T],
+    basis: ComparisonBasis,
     progress: Stages,
 ) -> tuple[dict[str, T], dict[str, str]]:
     """Return the results of candidates, each given the earlier results, and errors by name."""
@@ -547,6 +548,7 @@ def _try_all(
     for one in candidates:
         with progress.stage(one.name):
             try:
+                _refuse_sample_of_matrix(one, basis)
                 tried[one.name] = try_one(one, list(tried.values()))
             except Exception as error:
                 errors[one.name] = error
@@ -560,6 +562,16 @@ def _try_all(
         listing = " ".join(f"{name!r}: {message}" for name, message in messages.items())
         raise ValueError(f"No candidate can be fitted. {listing}") from first
     return tried, {name: message_of(error) for name, error in errors.items()}
+
+
+def _refuse_sample_of_matrix(candidate: Candidate, basis: ComparisonBasis) -> None:
+    """Raise ValueError for a kernel or affinity matrix of all rows, if some are left out."""
+    last = last_step(candidate.estimator)
+    if basis.n_used < basis.n_samples and (last._pairwise() or last._graph_is_of_rows()):
+        raise ValueError(
+            f"it takes a matrix of all {basis.n_samples} rows, and {basis.n_used} are compared. "
+            f"Give max_samples={basis.n_samples}."
+        )
 
 
 def message_of(error: Exception) -> str:
