@@ -121,6 +121,7 @@ class _Handlers:
         self._n_streams = 0
 
     async def file(self, request: Request) -> Response:
+        """Return a file of the page."""
         name = request.path_params.get("name", "index.html")
         if name not in self._files:
             raise RequestError(_UNMATCHED[404], 404)
@@ -149,6 +150,7 @@ class _Handlers:
         return handle
 
     async def export(self, request: Request) -> Response:
+        """Return a file to download, made from the current labels."""
         name = request.path_params["name"]
         if name not in self._downloads:
             known = ", ".join(self._downloads)
@@ -162,6 +164,7 @@ class _Handlers:
         return Response(content, headers=named, media_type=_media_type(name))
 
     async def events(self, request: Request) -> Response:
+        """Return a stream of events of the session."""
         if self._n_streams >= _STREAMS:
             raise RequestError("The page is open too often. Close some of its tabs.", 429)
         return StreamingResponse(

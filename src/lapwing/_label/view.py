@@ -69,7 +69,20 @@ def rows_of(
     answers: Answers | None,
     flagged: Collection[int] = (),
 ) -> list[dict[str, Any]]:
-    """Return some rows for display."""
+    """Return some rows for display.
+
+    Parameters
+    ----------
+    rows : sequence of int
+    material : Material
+        Cells, texts and pictures of the rows.
+    history : History
+        Labels given so far.
+    answers : Answers or None
+        Predictions; None before the first fit.
+    flagged : collection of int, default=()
+        Rows that the user has flagged.
+    """
     classes = history.classes
     codes = None if answers is None else answers.codes.astype(np.intp)
     supporting = material.supporting_words(list(rows), codes)

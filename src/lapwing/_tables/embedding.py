@@ -180,7 +180,14 @@ class Embedder:
         )
 
     def vectors(self, texts: Sequence[str], reading: EncodedReading) -> Vectors:
-        """Compute the vectors (n, d) of the texts of a column; zeros for empty texts."""
+        """Compute the vectors (n, d) of the texts of a column; zeros for empty texts.
+
+        Raises
+        ------
+        ValueError
+            If no text is left to encode, the encoder fails, or the file of cached vectors has
+            vectors of another length.
+        """
         column = reading.column
         if reading.picture and self.folder is not None:
             texts = [str(self.folder / text) if text else "" for text in texts]

@@ -57,7 +57,13 @@ def name_of(paths: Sequence[Path]) -> str:
 
 
 def read_for_model(paths: Sequence[Path], selection: Selection) -> RawTable:
-    """Read files for a fitted model, and concatenate their rows."""
+    """Read files for a fitted model, and concatenate their rows.
+
+    Raises
+    ------
+    OSError, ValueError, ImportError
+        As for `lapwing._tables.tables.read_points`; also if only some files have the ids.
+    """
     with _open_all(paths, selection) as sources:
         first, n_first = _read_first(sources, selection)
         later = replace(selection, skip_lines=None)

@@ -91,10 +91,12 @@ class ClusterLaplacian:
 
     @cached_property
     def largest_degree(self) -> float:
+        """Largest degree of a point."""
         return float(max(self.degrees.collect(_largest)))
 
     @property
     def norm_bound(self) -> float:
+        """Upper bound of the norm of L^p."""
         norm = np.float64(2.0) if self.normalized else 2.0 * np.float64(self.largest_degree)
         with np.errstate(over="ignore"):
             return float(norm**self.power)
@@ -111,6 +113,7 @@ class ClusterLaplacian:
 
     @cached_property
     def components(self) -> Components:
+        """Connected components of the graph."""
         return _components(self)
 
 
@@ -216,7 +219,17 @@ def eigenpairs_on_cluster(
     max_iter: int = 100,
     seed: int = 0,
 ) -> Eigenpairs:
-    """Compute the k smallest eigenpairs, with vectors in blocks, see `smallest_eigenpairs`."""
+    """Compute the k smallest eigenpairs, with vectors in blocks.
+
+    Parameters
+    ----------
+    laplacian : ClusterLaplacian
+    k : int
+    tol, slack, max_iter
+        As for `smallest_eigenpairs`.
+    seed : int, default=0
+        Seed of the start.
+    """
     n, dtype = laplacian.n_points, np.dtype(laplacian.dtype)
     zeros = len(laplacian.components.sizes)
     m = k - min(k, zeros)

@@ -419,16 +419,19 @@ class Gathered:
         self.open = np.zeros(n, dtype=bool)
 
     def add(self, rows: Array, found: Nearest) -> None:
+        """Store the neighbours of rows that had none."""
         self.lengths[rows], self.indices[rows] = found.lengths, found.indices
         self.tied.append(found.tied)
         self.open[rows] = False
         self.open[found.open] = True
 
     def replace(self, rows: Array, found: Nearest) -> None:
+        """Store other neighbours of rows that had some."""
         self.tied = [pairs[~np.isin(pairs[:, 0], rows)] for pairs in self.tied]
         self.add(rows, found)
 
     def all(self) -> Nearest:
+        """Return the neighbours of all rows."""
         tied = np.concatenate(self.tied)
         tied = tied[np.argsort(tied[:, 0], kind="stable")]
         return Nearest(self.lengths, self.indices, tied, np.flatnonzero(self.open))

@@ -237,6 +237,11 @@ def errors_along_path(
         See `PathDisplay.from_estimator`.
     measure : str, optional
         See `PathDisplay.from_estimator`.
+
+    Raises
+    ------
+    ValueError
+        If the estimator has no errors of settings, or a parameter or the measure is unknown.
     """
     results = _results(model)
     if measure not in results or measure not in _MEASURES:

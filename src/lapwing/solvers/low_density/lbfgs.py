@@ -70,16 +70,19 @@ class _VectorObjective:
         self._evaluate(self.pack(start))
 
     def pack(self, function: Function) -> Array:
+        """Return the coefficients, and the bias if it is free, as one vector."""
         if not self.objective.free_bias:
             return function.coef
         return np.append(function.coef, function.intercept)
 
     def unpack(self, z: Array) -> Function:
+        """Return the function of a vector; a bias that is not free is that of the start."""
         if not self.objective.free_bias:
             return Function(z, self.fixed)
         return Function(z[:-1], float(z[-1]))
 
     def bounds(self, size: int) -> list[tuple[float | None, float | None]] | None:
+        """Return bounds for SciPy, only of the bias; None if there are none."""
         if not self.objective.free_bias or not np.isfinite(self.objective.bias).any():
             return None
         lower, upper = (bound if np.isfinite(bound) else None for bound in self.objective.bias)
