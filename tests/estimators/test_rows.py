@@ -89,6 +89,21 @@ def test_a_fit_in_blocks_is_the_fit_in_memory(model: Any) -> None:
     np.testing.assert_array_equal(found.basis_, expected.basis_)
 
 
+@pytest.mark.parametrize(
+    "model", [CLASSIFIERS["LapERLS"], CLASSIFIERS["LapSVC"], REGRESSORS["LapERLS"]], ids=str
+)
+def test_labels_are_added_to_points_on_disk(model: Any) -> None:
+    X, y = _points()
+    truth = np.arange(N) % 3 if is_classifier(model) else X[:, 0]
+    y = y if is_classifier(model) else np.where(y >= 0, truth, np.nan)
+    found = clone(model).set_params(updatable=True).fit(ArrayRows(X), y)
+    rows = found.suggest(2)
+    found.add_labels(rows, truth[rows])
+    y[rows] = truth[rows]
+    expected = clone(model).fit(X, y)
+    np.testing.assert_allclose(scores(found, X), scores(expected, X), rtol=1e-6, atol=1e-6)
+
+
 # Largest number of passes of a fit; a prediction takes one pass.
 PASSES = {
     "LapERLS": 16,  # two for each of five slabs

@@ -84,7 +84,7 @@ class SemiSupervisedRegressor(SeveralTargets, SemiSupervisedEstimator[P, S]):
         for one, targets in zip(fitted, each, strict=True):
             of_one = replace(refits, prepared=prepared.relabeled(targets, sample_weight))
             solution = of_one.solve(of_one.prepared)
-            one._keep(of_one, solution, points)
+            one._keep(of_one, solution, own)
             one._finish(points, of_one.prepared, solution)
         self.estimators_ = fitted
         progress.finish()

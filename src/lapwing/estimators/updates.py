@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from lapwing._arrays import Array
 from lapwing._host.threads import single_blas_thread
 from lapwing._parameters import is_count, parameters
-from lapwing._rows.base import PointData, PointsLike
+from lapwing._rows.base import PointData, PointsLike, is_rows
 from lapwing.classes.decoding import of_each_class, predict_codes
 from lapwing.classes.label_checks import new_spelling, suspicious
 from lapwing.classes.markers import (
@@ -311,8 +311,8 @@ class Updatable(SemiSupervisedEstimator[P, S]):
 
     def _begin(self, X: PointsLike, y: ArrayLike) -> tuple[Any, Targets]:
         points, targets = super()._begin(X, y)
-        # A copy, as the user may change X later.
-        return (points.copy() if self.updatable else points), targets
+        # A copy, as the user may change X later; files must not change.
+        return (points.copy() if self.updatable and not is_rows(points) else points), targets
 
     def _forget(self) -> Mapping[str, Any]:
         self.__dict__.pop("_kept", None)
