@@ -269,11 +269,17 @@ def _fetch(
     parser = "pandas" if find_spec("pandas") is not None else "liac-arff"
     try:
         found = sklearn.datasets.fetch_openml(
-            data_id=known.data_id, as_frame=False, parser=parser, data_home=data_home
+            data_id=known.data_id,
+            as_frame=False,
+            parser=parser,
+            data_home=data_home,
+            # Classes as numbers: scikit-learn 1.9 fails on those of pandas 3.1, where the
+            # categories 1 to 10 are integers, and then deletes the copy.
+            read_csv_kwargs={"dtype": known.dtype},
         )
-        # Classes are strings, such as '5'.
+        # liac-arff returns strings, such as '5'.
         return np.asarray(found.data), np.asarray(found.target).astype(np.float64)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, LookupError) as error:  # LookupError: descriptions without a key
         raise OSError(
             f"{known.name} could not be fetched from OpenML, where it is data set {known.data_id} "
             f"({error}). Check the connection and try again. A machine without a connection can "
