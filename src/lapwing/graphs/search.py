@@ -6,7 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -284,11 +284,9 @@ class Points(SearchedPoints):
         lengths = self.lengths(rows, candidates)
         # By index instead of distance 0, as duplicates of a point are its neighbours.
         lengths[(candidates == rows[:, None]) | (candidates < 0)] = np.inf
-        exact = self._exact if self.source.dtype == np.float32 else None
+        single = self.source.dtype == np.float32
+        exact = partial(self.lengths, dtype=np.float64) if single else None
         return nearest_of(rows, candidates, lengths, k, self.n, exact, self.slack)
-
-    def _exact(self, rows: Array, ends: Array) -> Array:
-        return self.lengths(rows, ends, np.float64)
 
     @property
     def slack(self) -> float:
