@@ -281,6 +281,23 @@ def test_rejects_invalid_updates_and_changes_nothing(rows: Any, labels: Any, mes
     np.testing.assert_array_equal(model.decision_function(X), before)
 
 
+def test_an_interrupted_update_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y, truth = clusters()
+    model = LapSVC(updatable=True).fit(X, y)
+    before = vars(model).copy()
+
+    def interrupted(*arguments: Any) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(LapSVC, "_diagnose", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            model.add_labels(20, truth[20])
+    assert vars(model) == before  # the same objects
+    y[20] = truth[20]
+    check_same(model.add_labels(20, truth[20]), LapSVC().fit(X, y), 1e-8)
+
+
 def test_a_snapshot_does_not_change() -> None:
     X, y, _ = clusters()
     model = LapERLSClassifier(updatable=True).fit(X, y)

@@ -142,12 +142,13 @@ class Updatable(SemiSupervisedEstimator[P, S]):
         with single_blas_thread():  # many small solves
             refits = replace(kept.refits.covering(prepared.problem.index), prepared=prepared)
             solution = self._updated(refits, refits.solve(prepared))
-        left = self._forget()
-        for name in (name for name in left if name.endswith("_in_")):
-            setattr(self, name, left[name])
-        self._kept = replace(kept, refits=refits)
-        self._keep_targets(targets)
-        self._finish(kept.X, prepared, solution)
+        twin = copy(self)  # an error, also by Ctrl-C or a warning, leaves this estimator as it is
+        left = twin._forget()
+        vars(twin).update({name: value for name, value in left.items() if name.endswith("_in_")})
+        twin._keep_targets(targets)
+        twin._finish(kept.X, prepared, solution)
+        self._forget()
+        vars(self).update(vars(twin), _kept=replace(kept, refits=refits))
         return self
 
     def suggest(self, k: int = 1) -> Array:
