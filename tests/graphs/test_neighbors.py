@@ -283,6 +283,7 @@ SPARSE, ON_DISK = sp.csr_array(gaussian_points()), ArrayRows(gaussian_points())
         ({"X": SPARSE, "n_components": 2}, r"n_components=2 takes dense X only: .*TruncatedSVD"),
         ({"X": SPARSE, "backend": "faiss"}, r"dense X only: use X.toarray\(\).*backend='sklearn'"),
         ({"X": SPARSE, "approximate": True}, r"dense X only: use X.toarray\(\).*backend='sklearn'"),
+        ({"X": ArrayRows(gaussian_points() * 1e-200)}, r"X contains values up to .*e-200, whose"),
         *(
             ({"X": ON_DISK} | options, "Points on disk are searched in blocks, by metric=")
             for options in ({"metric": "manhattan"}, {"backend": "sklearn"}, {"n_components": 2})

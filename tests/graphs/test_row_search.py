@@ -25,10 +25,10 @@ def several_slabs(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "cosine"])
-@pytest.mark.parametrize("scale", [1.0, 1e100])
-def test_a_search_by_codes_reaches_its_recall(scale: float, metric: str) -> None:
+@pytest.mark.parametrize(("scale", "dtype"), [(1.0, float), (1e100, float), (1e25, np.float32)])
+def test_a_search_by_codes_reaches_its_recall(scale: float, dtype: Any, metric: str) -> None:
     pytest.importorskip("faiss")
-    X, unit = clouds(2500) * scale, scale if metric == "euclidean" else 1.0
+    X, unit = (clouds(2500) * scale).astype(dtype), scale if metric == "euclidean" else 1.0
     graph = KNNGraph(5, metric=metric, approximate=True, target_recall=0.9)
     found = graph.neighbors(ArrayRows(X))
     truth = KNNGraph(5, metric=metric).neighbors(X)
@@ -37,8 +37,9 @@ def test_a_search_by_codes_reaches_its_recall(scale: float, metric: str) -> None
     assert abs(share - found.recall) < 0.05
     # Lengths are those of the points and not of their codes.
     right = (found.indices == truth.indices).all(axis=1)
+    atol = 1e-12 if dtype is float else 1e-5
     np.testing.assert_allclose(
-        found.distances[right] / unit, truth.distances[right] / unit, atol=1e-12
+        found.distances[right] / unit, truth.distances[right] / unit, atol=atol
     )
 
 

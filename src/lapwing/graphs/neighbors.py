@@ -17,7 +17,7 @@ from lapwing._host.memory import require_memory
 from lapwing._parameters import Parametrized, named, one_of, parameters
 from lapwing._rows.base import PointData, Rows, is_rows
 from lapwing.graphs.ann import faiss_approximate, faiss_exact, load_faiss
-from lapwing.graphs.base import CSR, check_points, check_recipe
+from lapwing.graphs.base import CSR, check_magnitude, check_points, check_recipe
 from lapwing.graphs.row_search import scan_rows, search_rows
 from lapwing.graphs.search import (
     DIFFERENCE_METRICS,
@@ -277,6 +277,8 @@ class KNNGraph(Parametrized):
                 "backend='auto' or 'faiss' and n_components=None. Use these, or give X as an array."
             )
         metric = str(self.metric)
+        if metric == "euclidean":
+            check_magnitude(X)  # rows of unit length can always be squared
         if not self._approximates(X):
             return scan_rows(X, k, metric)
         return search_rows(X, k, metric, self.n_jobs, self.target_recall, self.random_state, memory)

@@ -41,6 +41,8 @@ from lapwing.graphs.ann import (
 )
 from lapwing.graphs.search import (
     DIFFERENCE_BYTES,
+    LARGE,
+    SMALL,
     SPARE,
     TIE,
     Gathered,
@@ -271,7 +273,7 @@ def _deserialize(serialized: Array) -> _CodeLists:
 
 def _scan(points: RowPoints, rows: Array, values: Array, k: int, dtype: Any = None) -> Nearest:
     """Find the neighbours of some points by products with all points, in a precision."""
-    queries, m = points.ready(values, dtype or values.dtype), min(k + 1 + SPARE, points.n)
+    queries, m = points.ready(values, dtype or points.product_dtype), min(k + 1 + SPARE, points.n)
     best, candidates = np.full((len(rows), m), np.inf), np.full((len(rows), m), -1, dtype=np.int64)
     own = np.einsum("ij,ij->i", queries, queries)
     for which, given in points.source.blocks(block_height(8 * points.width)):
@@ -311,6 +313,12 @@ class RowPoints(SearchedPoints):
     @cached_property
     def _center(self) -> Array | None:
         return None if self.metric == "cosine" else center_of(self.source)
+
+    @cached_property
+    def product_dtype(self) -> np.dtype[Any]:
+        """Precision of the points, or float64 if squares leave the range of float32."""
+        squared = self.metric == "cosine" or SMALL < moments_of(self.source).largest < LARGE
+        return np.dtype(self.source.dtype if squared else np.float64)
 
     @property
     def slab_height(self) -> int:

@@ -31,7 +31,7 @@ _FEW_DIFFERENCES = 2**20
 
 DIFFERENCE_METRICS = ("euclidean", "cosine")
 SPARE = 8  # further candidates, as products round and may order close distances wrongly
-_SMALL, _LARGE = 1e-9, 1e15  # sizes of entries whose squared differences are exact in float32
+SMALL, LARGE = 1e-9, 1e15  # sizes of entries whose squared differences are exact in float32
 # Error of squared distances by products: relative to the distance, and in eps of the norms.
 _SLACK, _ROUNDINGS = 1e-9, 32
 _UNIT_ROUNDINGS = 8  # of a length between unit vectors
@@ -356,7 +356,7 @@ def _sparse_lengths(X: Matrix, rows: Array, ends: Array, dtype: Any) -> Array:
 def squarable(X: Any) -> tuple[Any, float]:
     """Return X / scale and the scale: 1, or a power of 2 if squares would overflow or underflow."""
     largest = float(max(X.max(), -X.min()))
-    if largest == 0 or _SMALL < largest < _LARGE:
+    if largest == 0 or SMALL < largest < LARGE:
         return X, 1.0
     exponent = math.frexp(largest)[1] - 1
     return times_power_of_2(X, -exponent), 2.0**exponent
