@@ -190,6 +190,21 @@ def test_descend_against_another_minimiser(bias):
     assert found.objective == pytest.approx(other.fun, rel=1e-7)
 
 
+@pytest.mark.parametrize("scale", [1e-5, 1e3, 1e6])
+@pytest.mark.parametrize("bias", [FREE, (0.0, 0.0), (-0.3, 0.1)])
+def test_descend_converges_for_features_of_any_scale(bias, scale):
+    """Scores are those of C times the squared scale: tolerances are relative, that of b too."""
+    X, y = two_clouds()
+    y[:4] = y[0]  # unequal classes, for which the bias is not 0
+    plain, scaled = (
+        replace(svm(s * X, y, 2 / s**2, bias), loss=SquaredHinge()) for s in (1.0, scale)
+    )
+    wanted, found = (descend(each, each.zero(), Settings(1e-7, 1000)) for each in (plain, scaled))
+    assert found.status == Status.CONVERGED
+    np.testing.assert_allclose(scaled.values(found.state), plain.values(wanted.state), atol=1e-5)
+    assert found.n_iter < 3 * wanted.n_iter
+
+
 def test_status_of_descend_names_the_reason():
     objective = smooth_problem()
     start = objective.zero()

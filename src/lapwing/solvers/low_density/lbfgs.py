@@ -24,6 +24,8 @@ from lapwing.solvers.base import Result, Settings, Status
 # quarter more evaluations, and 50 (the QN paper) hardly fewer, with a recursion as expensive as the
 # products with a sparse X.
 _MEMORY = 15
+# Sizes of the features, or their reciprocals, up to which the bias has the unit 1.
+_ORDINARY_SIZE = 64.0
 
 
 @dataclass(frozen=True)
@@ -61,11 +63,15 @@ class _VectorObjective:
 
     SciPy evaluates value and gradient separately, and evaluates the start and the end again. Its
     own cache (`jac=True`) takes a tenth of the time of a fit to few points.
+
+    If the size of the features is far from 1, it is the unit of the bias: gradients in w are in
+    proportion to the features, and would hide that in b.
     """
 
     def __init__(self, objective: LowDensityObjective, start: Function) -> None:
         self.objective = objective
         self.fixed = start.intercept
+        self.unit = _bias_unit(objective) if objective.free_bias else 1.0
         self.n_evaluations = 0
         self._evaluate(self.pack(start))
 
@@ -73,19 +79,21 @@ class _VectorObjective:
         """Return the coefficients, and the bias if it is free, as one vector."""
         if not self.objective.free_bias:
             return function.coef
-        return np.append(function.coef, function.intercept)
+        return np.append(function.coef, function.intercept / self.unit)
 
     def unpack(self, z: Array) -> Function:
         """Return the function of a vector; a bias that is not free is that of the start."""
         if not self.objective.free_bias:
             return Function(z, self.fixed)
-        return Function(z[:-1], float(z[-1]))
+        return Function(z[:-1], float(z[-1]) * self.unit)
 
     def bounds(self, size: int) -> list[tuple[float | None, float | None]] | None:
         """Return bounds for SciPy, only of the bias; None if there are none."""
         if not self.objective.free_bias or not np.isfinite(self.objective.bias).any():
             return None
-        lower, upper = (bound if np.isfinite(bound) else None for bound in self.objective.bias)
+        lower, upper = (
+            bound / self.unit if np.isfinite(bound) else None for bound in self.objective.bias
+        )
         return [(None, None)] * (size - 1) + [(lower, upper)]
 
     def value_at(self, z: Array) -> float:
@@ -97,8 +105,14 @@ class _VectorObjective:
         return self.gradient
 
     def gradient_norm_at(self, z: Array) -> float:
-        """Compute the norm of the projected gradient."""
-        return projected_gradient(self.objective, self.unpack(z), self.gradient_at(z))
+        """Compute the norm of the gradient, projected to the bounds of the bias."""
+        gradient = self.gradient_at(z)
+        if not self.objective.free_bias:
+            return _norm(gradient)
+        lower, upper = (bound / self.unit for bound in self.objective.bias)
+        b = float(z[-1])
+        step = b - min(max(b - float(gradient[-1]), lower), upper)
+        return math.hypot(_norm(gradient[:-1]), step)
 
     def _go_to(self, z: Array) -> None:
         if z.tobytes() != self.last:  # with few points `(z != last).any()` takes ten times as long
@@ -107,7 +121,7 @@ class _VectorObjective:
     def _evaluate(self, z: Array) -> None:
         self.n_evaluations += 1
         self.value, w, b = self.objective.value_and_gradient(self.unpack(z))
-        self.gradient = np.append(w, b) if self.objective.free_bias else w
+        self.gradient = np.append(w, b * self.unit) if self.objective.free_bias else w
         self.last = z.tobytes()
 
 
@@ -180,16 +194,11 @@ def descend(
     return Minimum(function, value, optimality, int(found.nit), status, n_evaluations=n_evaluations)
 
 
-def projected_gradient(
-    objective: LowDensityObjective, function: Function, gradient: Array
-) -> float:
-    """Compute the norm of a gradient (r,) or (r + 1,) projected to the bounds of the bias."""
-    if not objective.free_bias:
-        return _norm(gradient)
-    lower, upper = objective.bias
-    b = function.intercept
-    step = b - min(max(b - float(gradient[-1]), lower), upper)
-    return math.hypot(_norm(gradient[:-1]), step)
+def _bias_unit(objective: LowDensityObjective) -> float:
+    """Return the size of the features as a power of 2; 1 if it is not far from 1."""
+    size = math.sqrt(float(np.mean(objective.labeled_norms)))
+    ordinary = 1 / _ORDINARY_SIZE <= size <= _ORDINARY_SIZE
+    return 1.0 if ordinary or size == 0 or size == math.inf else 2.0 ** math.frexp(size)[1]
 
 
 def _norm(vector: Array) -> float:
@@ -197,5 +206,9 @@ def _norm(vector: Array) -> float:
 
 
 def reference(objective: LowDensityObjective) -> float:
-    """Return the scale of gradients: the norm if all labelled points were misclassified."""
-    return max(objective.pull, 1.0)
+    """Return the scale of gradients: the norm if all labelled points were misclassified.
+
+    It is at least 1 or, for a small C, sqrt(2 J) of f = 0, an upper bound of |w|.
+    """
+    size = math.sqrt(2 * float(objective.weights.sum() + objective.unlabeled_weights.sum()))
+    return max(objective.pull, min(1.0, size))
