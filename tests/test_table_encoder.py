@@ -153,6 +153,7 @@ _TWO = pd.DataFrame({"a": np.arange(20.0), "c": ["r", "b"] * 10})
             r"""out with drop=\["k's id"\]\.$"""),
         ({"keep": ["k's\nid"]}, pd.DataFrame({"k's\nid": [f"k{i}" for i in range(20)]}),
             r"""out with drop=\["k's\\nid"\]\.$"""),
+        ({"text": [""]}, _TWO.rename(columns={"c": ""}), "a column of free text has the name ''"),
         ({"scale": "standard"}, _TWO.assign(a=_TWO.a * 1e200),
             r"squares of the numbers in column 'a' overflow.*drop=\['a'\]"),
         ({}, [[10**310, 1], [2, 3], [4, 5]], "X: infinite values in 'x0'"),

@@ -266,6 +266,8 @@ def preprocess_rows(X: Rows, names: Sequence[str], scale: str) -> Preprocessed:
 def _columns(features: Features, each: Any) -> ColumnTransformer:
     """Join all columns, with numbers transformed by `each`; sparse with free text."""
     numeric, categories, words = map(features.named, (NUMERIC, CATEGORICAL, TEXT))
+    if "" in words:  # ColumnTransformer would skip it
+        raise ValueError("a column of free text has the name ''. Give it another one.")
     encoder = OneHotEncoder(handle_unknown="ignore", sparse_output=bool(words))
     blocks: list[Any] = [("numeric", each, numeric)] if numeric else []
     blocks += [("categorical", encoder, categories)] if categories else []
