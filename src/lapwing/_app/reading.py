@@ -94,10 +94,11 @@ def read_labels_of(request: FitRequest, rows: ParquetRows) -> Table:
         columns=tuple(columns),
     )
     table = read_table(request.data, options, advice=advice_of(request))
+    used = {*rows.columns, request.label, request.id}
     return replace(
         table,
         features=Features(rows, tuple(rows.columns), (NUMERIC,) * len(rows.columns)),
-        dropped=tuple(split_names(request.drop, schema_of(request.data[0]))),
+        dropped=tuple(name for name in schema_of(request.data[0]) if name not in used),
     )
 
 
