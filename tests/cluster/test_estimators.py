@@ -197,6 +197,7 @@ TWO = np.column_stack([CASE.y, CASE.y])
 KNOWN = np.flatnonzero(CASE.y >= 0)
 INVALID_X = [
     (CASE.X, r"X must be a Dask array or frame, not ndarray"),
+    (dask.delayed(CASE.X), r"X must be a Dask array or frame, not Delayed"),
     (array.from_array(HOLED, chunks=(50, 4)), r"first in row 77"),
     (array.from_array(CASE.X[:, 0]), r"two dimensions"),
     (array.from_array(CASE.X[:1]), r"array with 1 sample\(s\) and 4 feature\(s\)"),
@@ -217,9 +218,14 @@ INVALID_Y = [
     (([1, 2], [1, 1]), r"one class only"),
 ]
 INVALID_WEIGHTS = [
-    (np.where(np.arange(120) == 100, np.nan, 1.0), r"NaN or infinity, first at row 100"),
+    (np.where(np.arange(120) == 100, np.nan, 1.0), r"holds NaN, first at row 100"),
+    (array.full(120, np.inf, chunks=60), r"NaN or infinity, first at row 0"),
     (np.where(np.arange(120) == KNOWN[3], -2.0, 1.0), rf"labelled rows: row {KNOWN[3]} has -2.0"),
-    (np.ones(100), r"120 rows and sample_weight has 100"),
+    (np.ones(100), r"sample_weight has the shape \(100,\), and X has 120 rows"),
+    (np.ones((120, 2)), r"sample_weight has the shape \(120, 2\), and X has 120 rows"),
+    (2.0, r"sample_weight has the shape \(\), and X has 120 rows"),
+    (np.full(120, "a"), r"sample_weight must be numbers"),
+    (array.ones(100, chunks=60), r"X has 120 rows and sample_weight has 100"),
     (1.0 * (CASE.y < 0), r"zero on every labelled row"),
 ]
 
@@ -255,6 +261,10 @@ def test_rejects_points_of_predictions(client: Any) -> None:
     ("model", "message"),
     [
         (DaskS3VC(method="cccp"), r"method='cccp' needs a number for each unlabelled point"),
+        (DaskS3VC(unlabeled_loss="symmetric_hinge"), r"unlabeled_loss='symmetric_hinge' has kinks"),
+        (DaskLapERLSClassifier(space=Landmarks(0)), r"n_components=0 must be a whole number"),
+        (DaskLapERLSClassifier(graph=KNNGraph(0)), r"n_neighbors=0 must be a whole number"),
+        (DaskLapERLSClassifier(graph=KNNGraph(power=0)), r"power=0 must be a whole number"),
         (DaskLapERLSClassifier(space=None), r"space=None needs the kernel matrix of all points"),
         (DaskLapERLSClassifier(n_eigenvectors=None), r"n_eigenvectors=None needs"),
         (DaskLapERLSClassifier("linear"), r"kernel='linear' has no landmarks"),

@@ -26,6 +26,7 @@ from lapwing.classes.markers import (
 from lapwing.dask._row_blocks import RowBlocks, as_type
 from lapwing.dask._session import ClusterSession, PerPart
 from lapwing.exceptions import DaskWarning
+from lapwing.problem import read_row_weights
 
 _SAMPLE_BYTES = 2**22  # of a sample of rows
 _PASS_BYTES = 2**22  # of a copy of rows in float64
@@ -85,8 +86,9 @@ class ClusterPoints:
 
 
 def is_collection(X: Any) -> bool:
-    """Return whether X is a Dask collection."""
-    return hasattr(X, "__dask_graph__")
+    """Return whether X is a Dask array, frame or series."""
+    # Of the type, because a Delayed object has every attribute.
+    return hasattr(X, "__dask_graph__") and hasattr(type(X), "ndim")
 
 
 def is_array(X: Any) -> bool:
@@ -107,7 +109,7 @@ def chunks_of(X: Any, name: str) -> list[Any]:
     TypeError
         If X is anything else.
     """
-    if not is_collection(X) or not hasattr(X, "to_delayed"):
+    if not is_collection(X):
         raise TypeError(
             f"{name} must be a Dask array or frame, not {type(X).__name__}. Make one, e.g. by "
             "dask.array.from_array(X, chunks=(100_000, -1)), or use the estimator of lapwing with "
@@ -137,9 +139,9 @@ def read_points(session: ClusterSession, X: Any) -> ClusterPoints:
     DaskWarning
         If X is not persisted, or its chunks have unknown sizes.
     """
-    names = _names(X)
     delayed = chunks_of(X, "X")
     check_two_dimensions(X)
+    names = _names(X)
     _warn_of_chunks(X)
     chunks = session.compute(delayed)
     found = session.gather(session.each(_block_info, PerPart(chunks)))
@@ -418,10 +420,12 @@ def read_weights(session: ClusterSession, sample_weight: Any, rows: RowBlocks) -
     Raises
     ------
     ValueError
-        If they do not match X, or are not finite.
+        If they are not one finite number for each row.
     """
     if sample_weight is None:
         return None
+    if not is_collection(sample_weight):
+        sample_weight = read_row_weights(sample_weight, rows.shape[0])
     cut = by_chunks(session, sample_weight, "sample_weight", rows.sizes)
     if is_collection(sample_weight):
         cut = session.compute(cut)

@@ -17,7 +17,7 @@ from lapwing.dask._data import ClusterPoints, is_collection
 from lapwing.dask._engine import ClassifierOnCluster, OnCluster
 from lapwing.dask._halos import affinity_of_edges, given_affinity
 from lapwing.dask._laplacian import ClusterLaplacian, eigenpairs_on_cluster
-from lapwing.dask._neighbors import check_recipe, knn_edges
+from lapwing.dask._neighbors import check_supported, knn_edges
 from lapwing.dask._row_blocks import RowBlocks
 from lapwing.estimators import LapERLSClassifier, LapERLSRegressor, diagnostics
 from lapwing.estimators.choice import eigenpair_slack
@@ -28,7 +28,7 @@ from lapwing.estimators.embedded import (
 )
 from lapwing.estimators.prepared import Tick
 from lapwing.graphs import AffinityGraph, Eigenpairs, GraphRecipe, default_graph
-from lapwing.graphs.base import is_normalized
+from lapwing.graphs.base import check_recipe, is_normalized
 from lapwing.kernels import Kernel
 from lapwing.objectives.embedded import EmbeddedObjective
 from lapwing.solvers.embedded.methods import EMBEDDED_METHODS
@@ -69,6 +69,7 @@ class _EmbeddedOnCluster(OnCluster):
     def _make_laplacian(self: Any, recipe: GraphRecipe | None, problem: Any) -> Any:
         if recipe is None:
             recipe = default_graph(problem.X, regression=self._regression)
+        check_recipe(cast("Any", recipe))
         X = problem.X
         if isinstance(recipe, AffinityGraph):
             matrix = recipe.get_params()["affinity"]
@@ -76,7 +77,7 @@ class _EmbeddedOnCluster(OnCluster):
                 matrix if is_collection(matrix) else recipe.affinity(X), X
             )
         else:
-            recipe = check_recipe(recipe)
+            recipe = check_supported(recipe)
             edges, placement, recipe.recall_ = knn_edges(recipe, X)
             W, placement = affinity_of_edges(
                 edges, placement, str(recipe.weights), mutual=bool(recipe.mutual)
@@ -138,6 +139,7 @@ def _landmarks(recipe: Landmarks, X: ClusterPoints) -> Array:
     """Choose the landmarks of a recipe from a sample."""
     if recipe.centers is not None:
         return np.asarray(recipe.select(np.empty((1, X.shape[1]), dtype=X.dtype)))
+    recipe._check()
     r = int(recipe.n_components)
     few = r if recipe.method == "random" else _POINTS_PER_MEAN * r
     return np.asarray(recipe.select(X.sample(few, recipe.random_state)))

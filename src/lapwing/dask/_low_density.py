@@ -18,7 +18,7 @@ from lapwing.dask._row_blocks import RowBlocks, RowView
 from lapwing.dask._session import PerPart
 from lapwing.estimators import S3VC, input_checks
 from lapwing.estimators.prepared import Prepared, Stages, Targets
-from lapwing.estimators.s3vm import LowDensityPrepared
+from lapwing.estimators.s3vm import LowDensityPrepared, choose_unlabeled_loss
 from lapwing.losses.base import UnlabeledLoss
 from lapwing.losses.smoothed import smooth
 from lapwing.objectives.low_density import (
@@ -46,6 +46,13 @@ class LowDensityEngine(ClassifierOnCluster, S3VC):
             raise ValueError(
                 f"method={self.method!r} needs a number for each unlabelled point at the client, "
                 f"which clusters do not support. Use one of {', '.join(map(repr, _METHODS))}."
+            )
+        loss = choose_unlabeled_loss(self.unlabeled_loss, self.method, float(self.s))
+        if not loss.kind.differentiable:
+            raise ValueError(
+                f"unlabeled_loss={self.unlabeled_loss!r} has kinks, and descent to a kink needs a "
+                "number for each unlabelled point at the client, which clusters do not support. "
+                "Use a differentiable one, such as 'gaussian'."
             )
 
     def _prepare(self, targets: Targets, problem: Any, progress: Stages) -> LowDensityPrepared:

@@ -40,7 +40,7 @@ _WORKING_MEMORY = 64  # MB of distances in scikit-learn
 _LEAST_CODED = 1000  # minimum number of points in a block to train codes
 
 
-def check_recipe(recipe: Any) -> KNNGraph:
+def check_supported(recipe: Any) -> KNNGraph:
     """Check that clusters support the recipe of a graph.
 
     Raises

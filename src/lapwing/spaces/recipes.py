@@ -87,10 +87,7 @@ class Landmarks(Parametrized):
             X = check_array(X, accept_sparse="csr", dtype=(np.float64, np.float32), input_name="X")
         if self.centers is not None:
             return self._check_centers(X)
-        check(
-            self.get_params(deep=False),
-            {"n_components": COUNT, "method": one_of(*_SELECTIONS), "random_state": SEED},
-        )
+        self._check()
         n, r = X.shape[0], self.n_components
         if r >= n:
             return rows_of(X, np.arange(n)) if is_rows(X) else X
@@ -108,6 +105,13 @@ class Landmarks(Parametrized):
             X = rows_of(X, np.sort(drawn))
         means = MiniBatchKMeans(int(r), random_state=random, n_init=1, batch_size=max(1024, int(r)))
         return means.fit(X).cluster_centers_.astype(X.dtype, copy=False)
+
+    def _check(self) -> None:
+        """Raise ValueError if a parameter is out of range."""
+        check(
+            self.get_params(deep=False),
+            {"n_components": COUNT, "method": one_of(*_SELECTIONS), "random_state": SEED},
+        )
 
     def _check_centers(self, X: PointData) -> Any:
         centers = canonical(
