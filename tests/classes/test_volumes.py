@@ -98,6 +98,23 @@ def test_offsets_follow_shifts_scales_and_orders(seed: int, c: int) -> None:
     assert_allclose(prior_offsets(1e9 * F, prior).offsets, 1e9 * offsets, rtol=1e-8, atol=0.1)
 
 
+@pytest.mark.parametrize("scale", [1e-150, 1.0, 1e150])
+def test_a_class_of_all_points_is_met_at_any_scale(scale: float) -> None:
+    F = scale * random_values(np.random.default_rng(0), 5, 3)
+    for full in range(3):
+        assert prior_offsets(F, np.eye(3)[full]).volumes[full] == 5
+        codes = (F + prior_offsets(F, np.full(3, 0.01) + np.eye(3)[full]).offsets).argmax(axis=1)
+        assert (codes == full).all()
+
+
+def test_volumes_are_those_of_the_values_with_ties() -> None:
+    for seed in range(40):
+        F = np.random.default_rng(seed).integers(-2, 3, size=(8, 3)).astype(np.float64)
+        found = prior_offsets(F, np.array([0.1, 0.3, 0.6]))
+        shown = np.bincount((F + found.offsets).argmax(axis=1), minlength=3)
+        assert_allclose(found.volumes, shown)
+
+
 def test_offsets_are_in_the_middle_of_all_optimal_ones() -> None:
     # Points at the corners of a triangle, one a class.
     assert_allclose(prior_offsets(np.eye(3), np.ones(3)).offsets, 0, atol=1e-15)

@@ -143,13 +143,18 @@ class _Leaders:
 
 def _price(thresholds: Array, mass: Array, target: float) -> float:
     """Return the largest offset below which the mass of thresholds is at most the target."""
-    n = len(thresholds)
     if (mass == mass[0]).all():
         full = int(target / mass[0])
-        return float(np.partition(thresholds, full)[full] if full < n else 1 + thresholds.max())
-    order = np.argsort(thresholds)
-    full = int(np.searchsorted(np.cumsum(mass[order]), target, side="right"))
-    return float(thresholds[order[full]] if full < n else 1 + thresholds.max())
+        if full < len(thresholds):
+            return float(np.partition(thresholds, full)[full])
+    else:
+        order = np.argsort(thresholds)
+        full = int(np.searchsorted(np.cumsum(mass[order]), target, side="right"))
+        if full < len(thresholds):
+            return float(thresholds[order[full]])
+    # Above all thresholds by about their size: digits of small values would be lost beside 1.
+    top = float(thresholds.max())
+    return top + (float(np.ptp(thresholds)) or abs(top) or 1.0)
 
 
 def assign_two_classes(F: Array, mass: Array, targets: Array) -> Array:

@@ -85,7 +85,7 @@ def prior_offsets(F: Array, prior: Array) -> ClassOffsets:
     Time is about O(n c) per sweep of the initialisation plus O(c^2) per path, of which there are
     fewer than sqrt(n) for typical values; memory is 3 n c numbers.
     """
-    F = np.asarray(F, dtype=np.float64)
+    given, F = F, np.asarray(F, dtype=np.float64)
     if not np.isfinite(F).all():
         raise ValueError("F holds NaN or infinite values; class volumes need finite ones.")
     n, c = F.shape[0], max(2, F.shape[1])
@@ -100,7 +100,8 @@ def prior_offsets(F: Array, prior: Array) -> ClassOffsets:
         offsets = _threshold(points[:, 0], mass, targets[1])
     else:
         offsets = _centre(points, targets, transport(points, mass, targets))
-    volumes = np.bincount(predict_codes(F + offsets), minlength=c).astype(np.float64)
+    # Of the values as given, as ties are decided by rounding.
+    volumes = np.bincount(predict_codes(given + offsets), minlength=c).astype(np.float64)
     return ClassOffsets(offsets, volumes, targets)
 
 
