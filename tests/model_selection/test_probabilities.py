@@ -126,11 +126,14 @@ def test_the_chosen_estimator_is_calibrated(fitted: Any, max_left_out: int, pipe
     assert model.best_estimator_.probability_n_labels_ == max_left_out  # it stays as it is
 
 
+@pytest.mark.filterwarnings("ignore::lapwing.exceptions.LapwingWarning")
 def test_data_of_another_fit_is_refused(fitted: Any) -> None:
     X, y, truth, model = fitted
     other = LogisticRegression().fit(X, truth)
     one, lonely, _ = labeled_clusters(2, n_labels=1)
     alone = S3VC(**ONE_DESCENT).fit(one, lonely)
+    double, both = np.tile(X, (2, 1)), np.r_[y, np.where(y < 0, -1, 1 - y)]
+    flat = S3VC(**ONE_DESCENT).fit(double, both)  # every labelled point has both labels
     refused: list[tuple[Any, Any, Any, float, type[Exception], str]] = [
         (model, X, y, 0, ValueError, "max_left_out=0 must be a whole number"),
         (model, X, y, 2.5, ValueError, r"max_left_out=2\.5 must be a whole number"),
@@ -138,6 +141,7 @@ def test_data_of_another_fit_is_refused(fitted: Any) -> None:
         (model, X[:, :1], y, 9, ValueError, "X has 1 features, and the model was fitted to 3"),
         (model, X, y + 7 * (y >= 0), 9, ValueError, r"y has the classes \[7, 8\], and the"),
         (alone, one, lonely, 9, ValueError, "Every class has one label, and none can be left out"),
+        (flat, double, both, 9, ValueError, "All decision values of the model are equal"),
     ]
     for given, points, labels, most, error, message in refused:
         with pytest.raises(error, match=message):

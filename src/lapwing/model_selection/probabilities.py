@@ -87,8 +87,8 @@ def calibrate(
     TypeError
         If the model is not a classifier of this library.
     ValueError
-        If `max_left_out` is below 1, every class has one label only, or the number of features or
-        the classes are not those of the fit.
+        If `max_left_out` is below 1, every class has one label only, all decision values are
+        equal, or the number of features or the classes are not those of the fit.
 
     Examples
     --------
@@ -133,11 +133,17 @@ def calibrate(
         trial = start(model, X, y, sample_weight)
         _check_data_of_the_fit(last, trial, y)
         seed = int(check_random_state(random_state).randint(2**31 - 1))
-        found = relative_sharpness(trial, leave_out_rounds(trial, max_left_out, seed))
-        if not found.n_labels:
+        left_out = leave_out_rounds(trial, max_left_out, seed)
+        if not left_out.judged.any():
             raise ValueError(
                 "Every class has one label, and none can be left out. Label a second row of each "
                 "class."
+            )
+        found = relative_sharpness(trial, left_out)
+        if not found.n_labels:
+            raise ValueError(
+                "All decision values of the model are equal, so that no sharpness changes its "
+                "probabilities. Check the labels and the scale of the features."
             )
         _sharpen(twin, found)
     return replace_last(model, twin)
