@@ -293,11 +293,12 @@ def test_answers_may_have_another_decimal_mark() -> None:
 
 
 def test_cells_and_ids_reformatted_by_a_spreadsheet_are_accepted() -> None:
-    write("t.csv", [row | {"name": f"{i:04d}"} for i, row in enumerate(table())])
+    rows = [row | {"name": f"{i:04d}" if i % 2 else f"{i}.0"} for i, row in enumerate(table())]
+    write("t.csv", rows)
     suggest(BY_NAME)
     answers = [row | {"a": row["a"].replace(".", ",")} for row in fill("next.csv")]
     answers[0]["b"] = "77"
-    write("next.csv", [row | {"name": str(int(row["name"]))} for row in answers])
+    write("next.csv", [row | {"name": f"{float(row['name']):g}"} for row in answers])
     told = found(run(f"{FIT} --json"))
     assert told["labeled"] == 14
     assert "1 cell differs between next.csv and t.csv: row " in told["remarks"][1]

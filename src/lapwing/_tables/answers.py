@@ -21,6 +21,7 @@ from lapwing._tables.columns import SUGGESTED, FileAnswers, Keys, RawTable
 from lapwing._words import shorten
 
 _SAME = 1e-6  # relative: spreadsheets keep fifteen digits, and may display fewer
+_PADDING = re.compile(r"^0+(?=\d)|\.0+$")
 _ROW_NUMBER = re.compile(r"(\d+)(?:[.,]0*)?")
 
 
@@ -71,11 +72,13 @@ def is_answers(part: RawTable, tables: Sequence[RawTable], id_column: str | None
 def _rows_by_id(texts: Sequence[str], ids: Sequence[str]) -> list[int | None]:
     """Find the rows of ids, even if a spreadsheet has respelled them.
 
-    Spreadsheets convert 007 to 7, and lapwing itself writes a quote before possible formulas.
+    Spreadsheets convert 007 and 7.0 to 7, and lapwing itself writes a quote before possible
+    formulas.
     """
     exact = {text: row for row, text in enumerate(ids)}
-    bare = Counter(text.lstrip("0") for text in exact)
-    short = {text.lstrip("0"): row for text, row in exact.items() if bare[text.lstrip("0")] == 1}
+    bare = {text: _PADDING.sub("", text) for text in exact}
+    counts = Counter(bare.values())
+    short = {bare[text]: row for text, row in exact.items() if counts[bare[text]] == 1}
     plain = (text if text in exact else without_guard(text) for text in texts)
     return [exact.get(text, short.get(text) if text.isdecimal() else None) for text in plain]
 
