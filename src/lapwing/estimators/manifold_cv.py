@@ -33,7 +33,6 @@ from lapwing.problem import Problem
 from lapwing.solvers.manifold.path import DeformedPath, factor_of, n_ratios
 from lapwing.solvers.manifold.settings import ManifoldSettings
 from lapwing.solvers.ridge import Observations
-from lapwing.spaces.base import Space
 
 ManifoldPathPrepared: TypeAlias = Prepared[tuple[KernelWidth, ...], tuple[RecipeGraph, ...] | None]
 
@@ -88,40 +87,50 @@ class ManifoldPath(PathEstimator[ManifoldPathPrepared]):
         self._warn_long(seconds, n_factors, size)
 
     def _along(self, prepared: ManifoldPathPrepared, wanted: Array) -> Iterator[list[Scored]]:
-        plain = self._estimator()
+        # In functions of their own, so that the matrices of one width and one graph are freed
+        # before the next ones are made.
         for width in prepared.space:
-            space = plain._stored_space(width.space)
-            F = factor_of(space)
-            found: list[Scored] = []
-            if 0 in self.gamma_Is:
-                path = DeformedPath.without_graph(F, fit_intercept=bool(self.fit_intercept))
-                params = {**width.params, **first_graph(prepared)}
-                found += self._scores(path, prepared, wanted, [0.0], params)
-            smoothing = [gamma_I for gamma_I in self.gamma_Is if gamma_I > 0]
-            for graph, path in self._paths(F, prepared, space):
-                params = {**width.params, "graph": graph.recipe}
-                found += self._scores(path, prepared, wanted, smoothing, params)
-            yield found
+            yield self._of_width(prepared, width, wanted)
 
-    def _paths(
-        self, F: Array, prepared: ManifoldPathPrepared, space: Space
-    ) -> Iterator[tuple[RecipeGraph, DeformedPath]]:
-        """Make the path of every graph, together for the powers of one Laplacian."""
+    def _of_width(
+        self, prepared: ManifoldPathPrepared, width: KernelWidth, wanted: Array
+    ) -> list[Scored]:
+        F = factor_of(self._estimator()._stored_space(width.space))
+        found: list[Scored] = []
+        if 0 in self.gamma_Is:
+            path = DeformedPath.without_graph(F, fit_intercept=bool(self.fit_intercept))
+            params = {**width.params, **first_graph(prepared)}
+            found += self._scores(path, prepared, wanted, [0.0], params)
         graphs: dict[int, list[RecipeGraph]] = {}
         for graph in prepared.laplacian or ():
             graphs.setdefault(id(graph.laplacian.affinity), []).append(graph)
-        plain = self._estimator(gamma_I=1.0)
         for of_one in graphs.values():
-            seen = {}
-            for graph in of_one:
-                one = prepared.on(graph.laplacian, space)
-                seen[graph.laplacian.power] = plain._objective(one).sees_constants
-            laplacian = replace(of_one[0].laplacian, power=1)
-            paths = DeformedPath.of_powers(
-                F, laplacian.apply, seen, fit_intercept=bool(self.fit_intercept)
-            )
-            for graph in of_one:
-                yield graph, paths[graph.laplacian.power]
+            found += self._of_powers(F, prepared, width, of_one, wanted)
+        return found
+
+    def _of_powers(
+        self,
+        F: Array,
+        prepared: ManifoldPathPrepared,
+        width: KernelWidth,
+        graphs: list[RecipeGraph],
+        wanted: Array,
+    ) -> list[Scored]:
+        """Score the settings of graphs that differ in the power of the Laplacian."""
+        plain, seen = self._estimator(gamma_I=1.0), {}
+        for graph in graphs:
+            one = prepared.on(graph.laplacian, width.space)
+            seen[graph.laplacian.power] = plain._objective(one).sees_constants
+        laplacian = replace(graphs[0].laplacian, power=1)
+        paths = DeformedPath.of_powers(
+            F, laplacian.apply, seen, fit_intercept=bool(self.fit_intercept)
+        )
+        smoothing = [gamma_I for gamma_I in self.gamma_Is if gamma_I > 0]
+        found: list[Scored] = []
+        for graph in graphs:
+            params, path = {**width.params, "graph": graph.recipe}, paths[graph.laplacian.power]
+            found += self._scores(path, prepared, wanted, smoothing, params)
+        return found
 
     def _scores(
         self,
