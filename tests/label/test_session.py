@@ -334,6 +334,23 @@ def test_changes_that_cannot_be_written_are_not_made(
         found.give([2], "v")
 
 
+def test_no_part_of_a_change_is_written_without_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with labels_only(X, tmp_path) as found:
+        found.give([1], "u")
+        journal = (tmp_path / "labels.jsonl").read_bytes()
+
+        def sync(_: int) -> None:
+            if (tmp_path / "labels.jsonl").read_bytes().count(b'{"batch"') > 1:
+                raise OSError("No space left.")
+
+        monkeypatch.setattr("os.fsync", sync)
+        with pytest.raises(JournalError, match="No space left"):
+            found.drop_class("u")
+        assert (tmp_path / "labels.jsonl").read_bytes() == journal
+
+
 @pytest.mark.parametrize(
     "record",
     [

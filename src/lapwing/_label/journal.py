@@ -1,6 +1,6 @@
 """Journal of the labels: lines of JSON, written to disk before a label counts as saved.
 
-Each line is a record, the first is the header. `Journal.append` returns when its line is on disk.
+Each line is a record, the first is the header. `Journal.append` returns when its lines are on disk.
 Incomplete lines, after the process was killed or the disk was full, were never acknowledged: they
 are removed by `append` itself or when the journal is opened again.
 
@@ -85,20 +85,20 @@ class Journal:
             self._file.close()
             raise
 
-    def append(self, record: Record) -> None:
-        """Write a record to disk.
+    def append(self, *records: Record) -> None:
+        """Write the records of a change to disk.
 
         Raises
         ------
         JournalError
             If this fails; the journal is then unchanged.
         """
-        line = _line(record)
+        lines = b"".join(map(_line, records))
         try:
             if self._torn:
                 self._cut()
             self._torn = True
-            self._write(line)
+            self._write(lines)
             os.fsync(self._file.fileno())
         except (OSError, ValueError) as error:
             with suppress(OSError, ValueError):  # otherwise done by the next record or start
@@ -108,7 +108,7 @@ class Journal:
                 f"{self.path} could not be written: {reason}. Nothing was changed. Make room on "
                 "the disk, or check the folder, and try again."
             ) from error
-        self._size += len(line)
+        self._size += len(lines)
         self._torn = False
 
     @property
@@ -188,9 +188,9 @@ class Journal:
     def _foreign(self) -> str:
         return f"{self.path} is not a journal of lapwing label. Name another file with --journal."
 
-    def _write(self, line: bytes) -> None:
+    def _write(self, lines: bytes) -> None:
         self._file.seek(self._size)
-        rest = memoryview(line)
+        rest = memoryview(lines)
         while rest:
             n_written = self._file.write(bytes(rest))
             if not n_written:

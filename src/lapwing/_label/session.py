@@ -443,8 +443,7 @@ class Session:
         """Apply a change, write it to disk and report it; an impossible one is not written."""
         after = reduce(LabelingState.after, records, self._state)
         if self._journal is not None:
-            for record in records:
-                self._journal.append(record)
+            self._journal.append(*records)
         self._state = after
         if part is not None:
             self._emit(part, self.version)
