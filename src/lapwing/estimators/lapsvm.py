@@ -267,9 +267,7 @@ class LapSVR(
         Whether to add a bias without a penalty of its own. The intrinsic norm includes the bias,
         so a normalised Laplacian, which is not zero on constants, shrinks it.
     tol : float, default=1e-8
-        For 'pcg', tolerance on the norm of the gradient in the metric of the function space,
-        relative to its value at zero. For losses that are not differentiable, tolerance of libsvm,
-        whose solution is refined afterwards.
+        Tolerance of libsvm, whose solution is refined afterwards.
     {max_iter}
     {updatable}
 
@@ -446,17 +444,12 @@ class LapRLSRegressor(
     {degree}
     {coef0}
     {gamma_A}
-    gamma_I : float, default=0.01
-        Weight >= 0 of the intrinsic norm; with 0 no graph is built. Only the ratio
-        gamma_I / gamma_A determines how far the graph deforms the kernel. The default is smaller
-        than for classifiers, as targets are to be approximated and not only their sign.
+    {LapSVR.gamma_I}
     {graph}
     {solver}
     {stopping}
     {validation_fraction}
-    fit_intercept : bool, default=True
-        Whether to add a bias without a penalty of its own. The intrinsic norm includes the bias,
-        so a normalised Laplacian, which is not zero on constants, shrinks it.
+    {LapSVR.fit_intercept}
     {tol}
     {max_iter}
     {warm_start}
