@@ -23,6 +23,7 @@ from lapwing.solvers.manifold.pcg import (
     MixedRule,
     StabilityRule,
     ValidationRule,
+    changed_fraction,
     check_interval,
     relative_change,
 )
@@ -233,22 +234,15 @@ def seconds_of_columns(
 
 
 def choose_embedding(objective: EmbeddedObjective) -> EmbeddingChoice:
-    """Choose how to solve an embedded regression: by the kernel matrix, features or an operator.
-
-    Parameters
-    ----------
-    objective : EmbeddedObjective
-    """
+    """Choose how to solve an embedded regression: by the kernel matrix, features or an operator."""
     space, n = objective.space, objective.n_points
     once = objective.loss.name == "squared"
     if isinstance(space, FullKernelSpace) or space.n_coef > n:
         return EmbeddingChoice("matrix", False, f"n = {n} points are fewer than coordinates")
     if objective.basis is not None:
         return EmbeddingChoice("features", not once, f"normal equations of {space.n_coef} features")
-    many = n > min(
-        _MATRIX_POINTS[objective.loss.name], max(_OPERATOR_POINTS, _OPERATOR_RATIO * space.n_coef)
-    )
-    if once and many:
+    worthwhile = max(_OPERATOR_POINTS, _OPERATOR_RATIO * space.n_coef)
+    if once and n > min(matrix_points(objective.loss), worthwhile):
         return EmbeddingChoice("operator", True, f"n = {n}: products instead of a factorisation")
     return EmbeddingChoice("matrix", True, "virtual labels of all points, in one matrix")
 
@@ -270,10 +264,12 @@ def stopping_rule(
     *,
     regression: bool,
 ) -> StoppingRule | None:
-    """Return the rule that `stopping` names.
+    """Return the rule that `stopping` names, with a check every sqrt(n) / 2 iterations.
 
-    Checks are every sqrt(n) / 2 iterations; stability is reached below 1.5 % of changed
-    predictions (for a regression: relative change of the values).
+    Raises
+    ------
+    ValueError
+        If there are no unlabelled points, or no validation data, and the rule needs them.
     """
     if stopping is None:
         return None
@@ -285,9 +281,8 @@ def stopping_rule(
             f"stopping={stopping!r} needs unlabelled points, but all are labelled. Use "
             "stopping=None or 'validation'."
         )
-    stability = StabilityRule(unlabeled, every)
-    if regression:
-        stability.change = relative_change
+    change = relative_change if regression else changed_fraction
+    stability = StabilityRule(unlabeled, every, change=change)
     if stopping == "stability":
         return stability
     if validation is None:
@@ -311,15 +306,14 @@ def _squared_error(scores: Array, targets: Array) -> float:
 def hold_out(
     objective: Objective, fraction: float, random_state: RandomSource, *, regression: bool
 ) -> tuple[Objective, Validation]:
-    """Remove a fraction of the observations from the loss, for validation.
+    """Hold out a fraction of the labels of each class for validation, and keep at least one.
 
-    The points stay in the problem as unlabelled ones, so their scores cost nothing. At least one
-    observation of every class is kept.
+    Their points stay in the problem as unlabelled ones, so that their scores cost nothing.
 
     Raises
     ------
     ValueError
-        If no observation can be removed.
+        If no label can be held out.
     """
     rng = check_random_state(random_state)
     groups = (
@@ -346,9 +340,5 @@ def hold_out(
         targets=objective.targets[kept],
         weights=objective.weights[kept],
     )
-
-    def scores(state: State) -> Array:
-        values: Array = state.values[points]
-        return values
-
-    return rest, Validation(scores, targets if regression else predict_codes(targets))
+    known = targets if regression else predict_codes(targets)
+    return rest, Validation(lambda state: state.values[points], known)

@@ -77,7 +77,7 @@ from lapwing.spaces.linear import LinearSpace
 # Memory bandwidth of an ordinary machine, in bytes per second. It is not measured at run time:
 # under load the measurement would vary more than machines do.
 _BANDWIDTH = 1e10
-# Relative gradient at which a function is fitted to values of -1 and +1: smaller ones change no
+# Tolerance of the fit of a function to refined classes, coded -1 and +1: smaller ones change no
 # class.
 _FOLLOWED = 1e-4
 
@@ -409,11 +409,7 @@ class ManifoldEstimator(
             targets = self._known_targets(data[1])
         except ValueError as error:
             raise ValueError(f"validation_data: {error}") from error
-
-        def scores(state: State) -> Array:
-            return _function(space, state)(X_val)
-
-        return Validation(scores, targets)
+        return Validation(lambda state: _function(space, state)(X_val), targets)
 
     def _start(self, previous: Mapping[str, Any], objective: Objective) -> State | None:
         """Return the function of the last fit, if it is in the same space."""

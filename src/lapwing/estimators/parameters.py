@@ -131,13 +131,7 @@ def check_space_or_auto(space: SpaceRecipe | str | None) -> None:
 
 
 def check_parameters(estimator: BaseEstimator) -> None:
-    """Raise ValueError for parameters out of range.
-
-    Raises
-    ------
-    ValueError
-        For the first parameter that is out of range.
-    """
+    """Raise ValueError for the first parameter of an estimator that is out of range."""
     kind: type = type(estimator)
     none_by_default = _none_by_default(kind)
     given = {
