@@ -265,10 +265,13 @@ class KNNGraph(Parametrized):
         )
 
     @property
+    def _by_differences(self) -> bool:
+        return isinstance(self.metric, str) and self.metric in DIFFERENCE_METRICS
+
+    @property
     def reads_rows(self) -> bool:
         """Whether points on disk are searched in blocks; if not, they are read into memory."""
-        known = isinstance(self.metric, str) and self.metric in DIFFERENCE_METRICS
-        return known and self.n_components is None and self.backend != "sklearn"
+        return self._by_differences and self.n_components is None and self.backend != "sklearn"
 
     def _neighbors_of_rows(self, X: Rows, k: int, memory: Memory | str | None) -> Neighbors:
         if not self.reads_rows:
@@ -291,7 +294,7 @@ class KNNGraph(Parametrized):
 
     def _check_reduction(self, X: Any) -> None:
         m = self.n_components
-        if callable(self.metric) or self.metric not in DIFFERENCE_METRICS:
+        if not self._by_differences:
             raise ValueError(
                 f"n_components={m} rotates the points, which changes the distances of "
                 f"metric={self.metric!r}: use 'euclidean' or 'cosine', or n_components=None."
@@ -313,7 +316,7 @@ class KNNGraph(Parametrized):
         reason = None
         if sp.issparse(X):
             reason = "takes dense X only: use X.toarray() if it fits in memory"
-        elif callable(self.metric) or self.metric not in DIFFERENCE_METRICS:
+        elif not self._by_differences:
             reason = f"knows the metrics 'euclidean' and 'cosine', not {self.metric!r}: use those"
         asked = self.approximate != "auto" and bool(self.approximate)
         if asked or self.backend == "faiss":
