@@ -124,7 +124,7 @@ class AugmentedLoss(Augmented):
     loss: Loss
 
     def nearest(self, y: Array, f: Array) -> tuple[Array, Array]:
-        """Compute z and its derivative with respect to f."""
+        """Compute the copy z of the scores, and its derivative with respect to f."""
         step = 2 * self.weights / self.penalty
         return proximal_point(self.loss, y, f + self.multipliers / self.penalty, step)
 
@@ -157,10 +157,6 @@ def augmented(
         y, c and lambda of each observation.
     penalty : float
         rho > 0.
-
-    Returns
-    -------
-    Augmented
     """
     if type(loss) is Hinge:
         return ShiftedHinge(weights, multipliers, penalty, targets)

@@ -130,11 +130,11 @@ def _ramp_and_step(t: Array, variance: Array | float) -> tuple[Array, Array]:
 
 
 class _StepArgument(NamedTuple):
-    """t / sqrt(v), for the step and its density; t itself where v = 0."""
+    """Argument t / sqrt(v) of the smoothed step and its density; t itself where v = 0."""
 
     values: Any
-    deviation: Any  # 1 where v = 0
-    exact: Any
+    deviation: Any  # sqrt(v); 1 where v = 0
+    exact: Any  # mask of v = 0
 
     @classmethod
     def of(cls, t: Array, variance: Array | float) -> _StepArgument:
@@ -207,7 +207,7 @@ def smooth(loss: Loss | UnlabeledLoss, variance: Array | float) -> Loss | Unlabe
     Returns
     -------
     Loss or UnlabeledLoss
-        Differentiable, except for small steps in the quadrature of a loss with kinks.
+        Differentiable, except that the quadrature of a loss with kinks leaves small ones.
     """
     known = loss.smoothed(variance)
     if known is not None:
@@ -222,16 +222,7 @@ def differentiable(loss: Loss) -> Loss: ...
 @overload
 def differentiable(loss: UnlabeledLoss) -> UnlabeledLoss: ...
 def differentiable(loss: Loss | UnlabeledLoss) -> Loss | UnlabeledLoss:
-    """Return a differentiable loss: itself, its surrogate, or the loss smoothed slightly.
-
-    Parameters
-    ----------
-    loss : Loss or UnlabeledLoss
-
-    Returns
-    -------
-    Loss or UnlabeledLoss
-    """
+    """Return a differentiable loss: itself, its surrogate, or the loss smoothed slightly."""
     if loss.kind.differentiable:
         return loss
     return loss.stand_in() or smooth(loss, _STAND_IN)

@@ -1,10 +1,10 @@
 """Calibration of probabilities by left-out labels, and confident rows.
 
 `S3VC`, `BalancedGraphClassifier` and `LapESVC` leave no label out in a fit: the sharpness of their
-probabilities was calibrated on other data by the size of the scores. It can be estimated for the
-present data by a few fits without a label of each class. Four such fits change the calibration
-error on eight sets of two classes from 0.19, 0.21 and 0.19 to 0.14, 0.17 and 0.20 with three labels
-per class, and from 0.16, 0.17 and 0.11 to 0.10, 0.06 and 0.11 with ten.
+probabilities follows from the size of the scores, as calibrated on other data. It can be estimated
+for the present data by a few fits without a label of each class. Four such fits change the
+calibration error on eight sets of two classes from 0.19, 0.21 and 0.19 to 0.14, 0.17 and 0.20 with
+three labels per class, and from 0.16, 0.17 and 0.11 to 0.10, 0.06 and 0.11 with ten.
 """
 
 from __future__ import annotations

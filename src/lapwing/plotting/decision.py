@@ -291,14 +291,12 @@ def _with_column_names(X: Any, grid: NDArray[Any]) -> Any:
     """Make a dataframe of the grid if X is one, because scikit-learn warns without names."""
     if not hasattr(X, "columns"):
         return grid
-    names = list(X.columns)
-    return type(X)({name: grid[:, j] for j, name in enumerate(names)})
+    return type(X)(dict(zip(X.columns, grid.T, strict=True)))
 
 
 def _class_margin(scores: NDArray[Any], k: int) -> NDArray[Any]:
     """Return the difference of the decision value of class k and the best other one."""
-    difference: NDArray[Any] = scores[..., k] - np.delete(scores, k, axis=-1).max(axis=-1)
-    return difference
+    return np.asarray(scores[..., k] - np.delete(scores, k, axis=-1).max(axis=-1))
 
 
 def scatter_predictions(

@@ -51,7 +51,7 @@ class Representers(NamedTuple):
         )
 
     def values_alone(self) -> Representers:
-        """Drop the coefficients, to avoid copies."""
+        """Drop the coefficients, so that `of` does not copy them."""
         return self._replace(coef=self.coef[:0])
 
     def position(self, points: Array) -> Array:
@@ -157,9 +157,8 @@ class DeformedKernel:
         j = int(objective.index[0])
         unit = np.zeros((self.n_points, 1))
         unit[j] = 1
-        apart = (cross - objective.space.values(objective.space.represent(unit))) / (
-            objective.gamma_A
-        )
+        of_j = objective.space.values(objective.space.represent(unit))
+        apart = (cross - of_j) / objective.gamma_A
         slopes = -objective.smoothness(apart)
         values = self.at(np.array([j])).values + apart + self._quadratic(slopes)[2]
         beside = (own - cross[j]) / objective.gamma_A
