@@ -18,7 +18,7 @@ Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 class SparseMatrix(Protocol):
     """Protocol of SciPy's sparse arrays and matrices.
 
-    It is needed as the type for which ``scipy.sparse.issparse`` is a guard has no arithmetic.
+    The type to which ``scipy.sparse.issparse`` narrows has no arithmetic.
     """
 
     data: Any
@@ -122,6 +122,7 @@ def even_blocks(indptr: Array, n_blocks: int) -> list[slice]:
     Parameters
     ----------
     indptr : ndarray of shape (n_rows + 1,)
+        Offsets of the rows of the matrix.
     n_blocks : int
     """
     inner = np.searchsorted(indptr, np.linspace(0, indptr[-1], n_blocks + 1)[1:-1])

@@ -109,7 +109,7 @@ class StatusLine:
 
     @contextmanager
     def stage(self, name: str, max_steps: int | None = 0) -> Iterator[Callable[[Any], bool]]:
-        """Show a part of the work, such as the current candidate, and count its steps."""
+        """Show a part of the work, and yield a function that counts its steps if `max_steps`."""
         self.show(name)
         steps = count(1)
 

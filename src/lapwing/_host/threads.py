@@ -72,7 +72,7 @@ def share(n_threads: int, work: Callable[..., T], *blocks: Iterable[Any]) -> lis
 
 
 def in_pool() -> bool:
-    """Return whether this is a thread of a pool, in which `share` uses no further threads."""
+    """Return whether this is a thread of a pool."""
     return getattr(_sharing, "now", False)
 
 

@@ -46,14 +46,10 @@ def warn(message: str, category: type[Warning] = LapwingWarning) -> None:
     if collected is not None:
         collected.append(category(message))
         return
-    level, frame = 0, None
-    while frame is None or _is_inside(frame.f_globals.get("__name__", "")):
-        level += 1
-        try:
-            frame = sys._getframe(level)
-        except ValueError:  # no outer frame
-            break
-    warnings.warn(message, category, stacklevel=level + 1)
+    level, frame = 2, sys._getframe().f_back  # stacklevel 1 is this function
+    while frame is not None and _is_inside(frame.f_globals.get("__name__", "")):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)
 
 
 def called_by(module: str) -> bool:

@@ -144,7 +144,8 @@ def encode_again(
             else reading
             for reading in readings
         ]
-    mixed = [one.column for one in readings if _mixes_marks(one, raw.cells[one.column])]
+    numbers = [one for one in readings if isinstance(one, NumberReading)]
+    mixed = [one.column for one in numbers if _mixes_marks(one, raw.cells[one.column])]
     errors = []
     if mixed:
         errors.append(
@@ -152,9 +153,9 @@ def encode_again(
             "fitted, and here it has decimal points as well as points that may be either. Say "
             "which with --decimal '.' or --decimal ','."
         )
+    numbers = [one for one in numbers if one.column not in mixed]
     for then, now, mark in (("points", "commas", ","), ("commas", "points", ".")):
-        other = [one.column for one in readings if _has_other_mark(one, raw.cells, mark)]
-        other = [name for name in other if name not in mixed]
+        other = [one.column for one in numbers if _has_other_mark(one, raw.cells[one.column], mark)]
         if other:
             errors.append(
                 f"{raw.source}: {quoted(other)} was read with decimal {then} when the model was "
@@ -163,20 +164,19 @@ def encode_again(
     return _read_columns(raw, readings, errors, like)
 
 
-def _mixes_marks(reading: Reading, cells: Cells) -> bool:
-    if not isinstance(reading, NumberReading) or reading.decimal == ".":
-        return False
-    return cells.fractions.size > 0 and any("." in text for text in cells.counts)
+def _mixes_marks(reading: NumberReading, cells: Cells) -> bool:
+    """Return whether a column of decimal commas has points, and some that may be either."""
+    ambiguous = reading.decimal != "." and cells.fractions.size > 0
+    return ambiguous and any("." in text for text in cells.counts)
 
 
-def _has_other_mark(reading: Reading, columns: Mapping[str, Cells], mark: str) -> bool:
-    """Return whether a column is usually written with another decimal mark than in the fit.
+def _has_other_mark(reading: NumberReading, cells: Cells, mark: str) -> bool:
+    """Return whether a column is usually written with this decimal mark, unlike in the fit.
 
     With points, 1,234 would be 1234; with commas, 1.234 would, and 1.5 € would be missing.
     """
-    if not isinstance(reading, NumberReading) or reading.decimal == mark:
+    if reading.decimal == mark:
         return False
-    cells = columns[reading.column]
     points, commas = cells.marks["."], cells.marks[","]
     # Plain numbers with points are read in either case.
     return points > commas if mark == "." else commas > points + cells.fractions.size

@@ -22,7 +22,6 @@ ORDERS = ("ymd", "dmy", "mdy")
 CLOCK = "clock"
 _SAMPLE = 2000
 ORDER_WORDS = {"ymd": "year-month-day", "dmy": "day.month.year", "mdy": "month/day/year"}
-_DAY_LENGTH = np.timedelta64(1, "D") / np.timedelta64(1, "us")
 
 _MONTHS = (
     "january januar jänner, february februar, march märz maerz mrz, april, may mai, june juni, "
@@ -51,7 +50,7 @@ _NAMED = (
     rf"{_WEEKDAY}(?P<day>{_NUMBER})\.?[\s-]+{_NAME}[\s-]+{_YEAR}",
     rf"{_WEEKDAY}{_NAME}\s+(?P<day>{_NUMBER})(?:st|nd|rd|th)?,?\s+{_YEAR}",
 )
-# Dates that start with the year and dates with the name of the month are read in any order.
+# Dates that start with the year, or name the month, are read whatever the order.
 _PATTERNS = {
     order: tuple(re.compile(date + _LATER) for date in (pattern, _DATES["ymd"], *_NAMED))
     for order, pattern in _DATES.items()
@@ -106,8 +105,9 @@ def choose_order(texts: Iterable[str], usual: str) -> tuple[str, int, bool]:
     ----------
     texts : iterable of str
         Distinct texts of the column.
+        Only the first two thousand are read.
     usual : {'dmy', 'mdy'}
-        Order if all dates are ambiguous. If there are many texts, the first two thousand decide.
+        Order if all dates are ambiguous.
 
     Returns
     -------
@@ -124,16 +124,15 @@ def choose_order(texts: Iterable[str], usual: str) -> tuple[str, int, bool]:
     best = max(counts[order] for order in ORDERS)
     if counts[CLOCK] > best:
         return CLOCK, counts[CLOCK], False
-    # In this order: year first is unambiguous, and points are usual if the day comes first.
-    winners = [order for order in ("ymd", usual, *ORDERS) if counts[order] == best]
+    # Dates with the year first are unambiguous, so that this order precedes the usual one.
+    order = next(order for order in ("ymd", usual, *ORDERS) if counts[order] == best)
     ambiguous = moments["dmy"] != moments["mdy"] and counts["dmy"] == counts["mdy"] == best
-    return winners[0], best, ambiguous
+    return order, best, ambiguous
 
 
 def days_between(moments: NDArray[np.datetime64], origin: np.datetime64) -> NDArray[np.float64]:
     """Compute days since `origin`, with fractions; NaN for missing dates."""
-    days: NDArray[np.float64] = (moments - origin) / np.timedelta64(1, "us") / _DAY_LENGTH
-    return np.where(np.isnat(moments), np.nan, days)
+    return np.where(np.isnat(moments), np.nan, (moments - origin) / np.timedelta64(1, "D"))
 
 
 def weekdays(moments: NDArray[np.datetime64]) -> NDArray[np.float64]:
@@ -145,7 +144,7 @@ def weekdays(moments: NDArray[np.datetime64]) -> NDArray[np.float64]:
 def hours_of_day(moments: NDArray[np.datetime64]) -> NDArray[np.float64]:
     """Compute hours since midnight; NaN for missing times."""
     since = moments - moments.astype("datetime64[D]")
-    return np.where(np.isnat(moments), np.nan, since / np.timedelta64(1, "us") / 3.6e9)
+    return np.where(np.isnat(moments), np.nan, since / np.timedelta64(1, "h"))
 
 
 def circle(values: NDArray[np.float64], period: float) -> Sequence[NDArray[np.float64]]:

@@ -6,6 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -131,7 +132,7 @@ def _fill_in(
             )
         free = before == ""
         texts[rows[free]], numbers[rows[free]] = new[free], one.labels.numbers_or_nan[given][free]
-        remarks += [_remark(one, int(np.count_nonzero(free)), int(given.sum()), raw.keys.label)]
+        remarks.append(_remark(one, int(free.sum()), int(given.sum()), raw.keys.label))
         remarks += [one.difference] if one.difference else []
         n_suggested += int(np.count_nonzero(one.suggested[given]))
     return TextColumn(texts, numbers), tuple(remarks), n_suggested
@@ -226,10 +227,7 @@ class LabelColumn:
                 f"{raw.source}: no row has the label {quoted(absent)} (--unlabeled). Is it written "
                 "otherwise?"
             )
-
-        def blank(labels: NDArray[Any]) -> NDArray[Any]:
-            return mark_unlabeled(labels, markers, marker)
-
+        blank = partial(mark_unlabeled, markers=markers, default=marker)
         column, remarks, n_suggested = _fill_in(column, blank, raw)
         none = [one.strip() for one in markers or (marker,)]
         return cls(
@@ -612,11 +610,9 @@ def describe_quantities(labels: NDArray[Any]) -> str:
         found = look_like_quantities(whole, len(labels))
         return f"the {len(labels)} labels are {n} different whole numbers" if found else ""
     amounts = [read_amount(name, ".") or read_amount(name, ",") for name in names]
-    found = 2 * n > len(labels) and all(
-        one is not None and kind_of_unit(one.unit) for one in amounts
-    )
-    shown = f"the {len(labels)} labels are {n} different amounts, such as {names[0]!r}"
-    return shown if found else ""
+    if 2 * n > len(labels) and all(one and kind_of_unit(one.unit) for one in amounts):
+        return f"the {len(labels)} labels are {n} different amounts, such as {names[0]!r}"
+    return ""
 
 
 def refuse_non_classes(labels: LabelColumn, advice: LabelAdvice | None) -> None:

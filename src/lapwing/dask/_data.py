@@ -48,7 +48,7 @@ class ClusterPoints:
     mean : ndarray of shape (n_features,)
         Means of the features, float64.
     stored : int or None
-        Stored entries of sparse blocks; None if they are dense.
+        Number of stored entries of sparse blocks; None if they are dense.
     """
 
     rows: RowBlocks
@@ -139,11 +139,11 @@ def read_points(session: ClusterSession, X: Any) -> ClusterPoints:
     DaskWarning
         If X is not persisted, or its chunks have unknown sizes.
     """
-    delayed = chunks_of(X, "X")
+    parts = chunks_of(X, "X")
     check_two_dimensions(X)
     names = _names(X)
     _warn_of_chunks(X)
-    chunks = session.compute(delayed)
+    chunks = session.compute(parts)
     found = session.gather(session.each(_block_info, PerPart(chunks)))
     # A second result with the same array would be counted, and written to disk, twice.
     ready = all(f.ready for f in found)
