@@ -36,7 +36,7 @@ WRITE = "Output files"
 SAY = "Messages"
 PANELS = ("", TABLE, LEARN, WRITE, SAY)
 
-# --set alone needs a method whose parameters it sets.
+# Method of --set without --method.
 METHOD_OF_SETTINGS = "lapsvc"
 
 _SHEETS = (".xlsx", ".xls", ".ods", ".xlsm")
@@ -60,9 +60,8 @@ class Option:
         Smallest and largest value.
     complete : callable or None
         Returns the values that begin with a text, for completion in shells.
-    side : bool
-        Whether it only controls output; such options are not part of the command that repeats a
-        request.
+    in_command : bool
+        Whether it is part of the command that repeats a request.
     leads : bool
         Whether the help lists it first in its panel.
     reads : bool
@@ -79,7 +78,7 @@ class Option:
     metavar: str | None = None
     limits: tuple[float | None, float | None] = (None, None)
     complete: Callable[[str], list[str]] | None = None
-    side: bool = False
+    in_command: bool = True
     leads: bool = False
     reads: bool = False
     writes: tuple[str, ...] | None = None
@@ -91,7 +90,7 @@ class Option:
 
 
 def option(default: Any = MISSING, /, **how: Any) -> Any:
-    """Declare a field as an option of the command line; see `Option` and `helps`."""
+    """Declare a field as an option of the command line; see `Option`."""
     return field(default=default, metadata={"option": Option(**how)})
 
 
@@ -246,8 +245,8 @@ class TableRequest(Request):
     sheet: str | None = option(None, panel=TABLE)
     skip_lines: int | None = option(None, panel=TABLE, limits=(0, None))
     separator: str = option("auto", panel=TABLE)
-    quiet: bool = option(False, panel=SAY, flags="--quiet -q", side=True)
-    as_json: bool = option(False, panel=SAY, flags="--json", side=True)
+    quiet: bool = option(False, panel=SAY, flags="--quiet -q", in_command=False)
+    as_json: bool = option(False, panel=SAY, flags="--json", in_command=False)
 
     @property
     def source(self) -> str:
@@ -275,7 +274,7 @@ class TableRequest(Request):
         """Return the options as words of a command; `brief` omits those at their defaults."""
         for one in fields(self):
             how = option_of(one)
-            if one.name == "data" or how.side or how.writes is not None:
+            if one.name == "data" or not how.in_command or how.writes is not None:
                 continue
             if brief and getattr(self, one.name) == self._default(one):
                 continue
@@ -425,7 +424,7 @@ class LearningRequest(LabeledRequest):
         class_prior=a:0.2,b:0.8. May be repeated.
     """
 
-    # The default method, and that with settings.
+    # Default methods without and with --set.
     default_method: ClassVar[str] = METHOD_OF_SETTINGS
     default_with_settings: ClassVar[str] = METHOD_OF_SETTINGS
 

@@ -24,6 +24,8 @@ from lapwing.graphs import AffinityGraph
 from lapwing.model_selection.few_label import FewLabelClassifier
 from lapwing.problem import distinct_rows
 
+# Fraction of predictions that may differ from those of the fit; for a regression, by more than
+# this fraction of their standard deviation.
 _MAX_DIFFERENT = 0.1
 _HINTS = Hints("", "model.predict(X_new)")
 
@@ -134,7 +136,7 @@ def fit_record(
         marker = next(iter(estimator.unlabeled_), -1)
     table = table_of(X, points, targets, labeled, marker, ids, title)
     _check_labeled(table.labeled, estimator.labeled_)
-    # A model fitted with column names warns about arrays without them.
+    # A model fitted with column names would warn about arrays without them.
     named = given if hasattr(estimator, "feature_names_in_") else points
     answers = predict_fitted_rows(estimator, method, named, table)
     _check_answers(answers.label, estimator, method)
@@ -142,17 +144,17 @@ def fit_record(
     seed = estimator.get_params(deep=False).get("random_state")
     steps = ", ".join(type(step).__name__ for _, step in pipeline.steps[:-1])
     return FitRecord(
-        method.facts(estimator),
-        Origin(seed if isinstance(seed, int) else None, _HINTS),
-        table,
-        pipeline,
-        points,
-        _vertices(estimator, points),
-        answers,
-        f"columns made by {steps}" if steps else "columns as they are",
-        fit_twin(estimator, method, points, table) if twin else None,
-        trust,
-        choice,
+        method=method.facts(estimator),
+        origin=Origin(seed if isinstance(seed, int) else None, _HINTS),
+        table=table,
+        pipeline=pipeline,
+        points=points,
+        vertex=_vertices(estimator, points),
+        predictions=answers,
+        scaling=f"columns made by {steps}" if steps else "columns as they are",
+        twin=fit_twin(estimator, method, points, table) if twin else None,
+        trust=trust,
+        choice=choice,
     )
 
 
@@ -172,12 +174,12 @@ def find_command_method(estimator: Any) -> CommandMethod:
     found = method_of(estimator)
     if found is not None:
         return found
-    best = " Pass its best_estimator_." if hasattr(estimator, "best_estimator_") else ""
+    cure = " Pass its best_estimator_." if hasattr(estimator, "best_estimator_") else ""
     if hasattr(estimator, "estimators_"):
-        best = " A report is of a single target: pass its estimators_[j].best_estimator_."
+        cure = " A report is of a single target: pass its estimators_[j].best_estimator_."
     raise TypeError(
         "report takes a fitted estimator of lapwing, or a Pipeline that ends in one; got "
-        f"{type(estimator).__name__}.{best}"
+        f"{type(estimator).__name__}.{cure}"
     )
 
 
@@ -220,9 +222,9 @@ def table_of(
     return Table(features, named, y, labeled, marker, source=title)
 
 
-def _check_labeled(labeled: NDArray[np.bool_], own: NDArray[np.bool_]) -> None:
-    """Check that the labels are those of the fit."""
-    differ = np.flatnonzero(labeled != own)
+def _check_labeled(labeled: NDArray[np.bool_], fitted: NDArray[np.bool_]) -> None:
+    """Check that the labelled rows are those of the fit."""
+    differ = np.flatnonzero(labeled != fitted)
     if differ.size:
         rows = "1 row is" if differ.size == 1 else f"{differ.size} rows are"
         raise ValueError(
@@ -234,16 +236,16 @@ def _check_labeled(labeled: NDArray[np.bool_], own: NDArray[np.bool_]) -> None:
 
 def _check_answers(labels: NDArray[Any], estimator: Any, method: CommandMethod) -> None:
     """Check that the rows are those of the fit in the same order; few may differ by rounding."""
-    own = estimator.transduction_
+    fitted = estimator.transduction_
     if method.regression:
-        apart = np.abs(labels - own)
-        differ = apart > _MAX_DIFFERENT * max(float(np.std(own)), np.finfo(float).tiny)
+        tolerance = _MAX_DIFFERENT * max(float(np.std(fitted)), np.finfo(float).tiny)
+        differ = np.abs(labels - fitted) > tolerance
     else:
-        differ = labels != own
+        differ = labels != fitted
     if differ.mean() > _MAX_DIFFERENT:
         raise ValueError(
-            f"The predictions of {differ.sum()} of {own.size} rows differ from those of the fit. "
-            "Give the X of the fit, with its rows in the same order."
+            f"The predictions of {differ.sum()} of {fitted.size} rows differ from those of the "
+            "fit. Give the X of the fit, with its rows in the same order."
         )
 
 

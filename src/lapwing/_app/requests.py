@@ -388,8 +388,8 @@ class LabelRequest(LearningRequest):
     check_every: int = option(5, panel=LEARN, limits=(1, None))
     random_labels: bool = option(False, panel=LEARN)
     journal: Path | None = option(None, panel=WRITE)
-    port: int = option(0, panel=SAY, limits=(0, 65535), side=True)
-    no_browser: bool = option(False, panel=SAY, side=True)
+    port: int = option(0, panel=SAY, limits=(0, 65535), in_command=False)
+    no_browser: bool = option(False, panel=SAY, in_command=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -54,8 +54,8 @@ app = typer.Typer(
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
 )
-# Some versions of typer contain click and others import it; this is the only public way to the base
-# class of usage errors in both.
+# click's class. Some versions of typer contain click and others import it; this is the only public
+# way to it in both.
 UsageError: Any = typer.BadParameter.__bases__[0]
 
 
@@ -178,8 +178,8 @@ def run(argv: Sequence[str] | None) -> int:
     except typer.Abort:
         raise KeyboardInterrupt from None
     except UsageError as error:
-        verb = error.ctx.command_path if error.ctx is not None else "lapwing"
-        raise ValueError(f"{error.format_message()} (see {verb} --help)") from None
+        command = error.ctx.command_path if error.ctx is not None else "lapwing"
+        raise ValueError(f"{error.format_message()} (see {command} --help)") from None
     if code == 130:  # typer's exit code of Ctrl-C
         raise KeyboardInterrupt
     return int(code or 0)
@@ -384,7 +384,6 @@ def info(request: requests.InfoRequest) -> None:
 @verb(requests.DemoRequest)
 def demo(request: requests.DemoRequest) -> None:
     """Compare LapSVC with a supervised SVM and LabelSpreading on handwritten digits."""
-    out = request.out
     request.check_outputs()
     with StatusLine("Fitting three methods"):
         result = run_demo(request.labels_per_class, request.draws, request.seed)
@@ -397,6 +396,6 @@ def demo(request: requests.DemoRequest) -> None:
         return
     with StatusLine("Drawing the picture"):
         figure = draw_demo(result)
-        with atomic_write(out) as temporary:
-            figure.savefig(temporary, format=out.suffix[1:].lower(), dpi=150)
-    say(f"Picture: {out.resolve()}")
+        with atomic_write(request.out) as temporary:
+            figure.savefig(temporary, format=request.out.suffix[1:].lower(), dpi=150)
+    say(f"Picture: {request.out.resolve()}")
