@@ -230,6 +230,8 @@ def test_absent_markers_are_reported() -> None:
     write("t.csv", table())
     told = "t.csv: no row has the label '??' (--unlabeled). Is it written otherwise?"
     assert run(f"fit t.csv {BY_NAME} --unlabeled ?? -q") == (0, "", f"warning: {told}\n")
+    write("next.csv", [{"name": "r9", "y": "??"}])
+    done(run(f"{FIT} --unlabeled ?? -q"))
 
 
 # --- spreadsheets and Parquet files ---------------------------------------------------------------

@@ -214,13 +214,13 @@ class LabelColumn:
         elif options.label is not None:
             where = f"{where}: label column {options.label!r}"
         regression, markers = options.regression, options.unlabeled
+        given = np.concatenate([column.texts, *(one.labels.texts for one in raw.answers)])
         if regression is None:
-            given = np.concatenate([column.texts, *(one.labels.texts for one in raw.answers)])
             known = set(mark_unlabeled(given, markers).tolist())
             regression = hold_fractions(known, raw.decimal)
         # -1 is a marker in classification only, as it may be a regression target.
         marker = "" if regression else marker
-        present = set(column.texts.tolist())
+        present = set(given.tolist())
         absent = [m for m in markers if m and not any(same_label(m, text) for text in present)]
         if absent:
             warn(
