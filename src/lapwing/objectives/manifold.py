@@ -89,6 +89,8 @@ class Objective:
     graph_term : function or None
         F -> gamma_I L^p F on values (n, c); None for a supervised problem.
     fit_intercept : bool
+    bias_unit : float, default=1.0
+        The metric divides the bias by it.
     """
 
     space: Space
@@ -99,6 +101,7 @@ class Objective:
     gamma_A: float
     graph_term: Smoothness | None = None
     fit_intercept: bool = False
+    bias_unit: float = 1.0
 
     @property
     def n_columns(self) -> int:
@@ -139,18 +142,18 @@ class Objective:
         return State(np.zeros((self.space.n_coef, c), dtype), np.zeros(c, dtype), values, values)
 
     def gradient(self, state: State) -> tuple[Array, Array]:
-        """Compute the gradient in the metric of the function space: (m, c) and intercepts (c,)."""
+        """Compute the gradient in the metric of `inner`: (m, c) and intercepts (c,)."""
         slope = self.weights[:, None] * self.loss.derivative(
             self.targets, self.labeled(state.values)
         )
         v = self.scatter(slope) + state.smooth
         total = np.sum(v, axis=0) if self.fit_intercept else np.zeros_like(state.intercept)
-        return self.space.represent(v) + self.gamma_A * state.coef, total
+        return self.space.represent(v) + self.gamma_A * state.coef, total * self.bias_unit**2
 
     def inner(self, a: State, b: State) -> Array:
         """Compute <a, b> of the function space plus the product of intercepts (the metric P)."""
         ambient: Array = self.space.dot(a.coef, b.coef, b.values - b.intercept)
-        return np.asarray(ambient + a.intercept * b.intercept)
+        return np.asarray(ambient + a.intercept * b.intercept / self.bias_unit**2)
 
     def descent(self, state: State) -> State:
         """Return the gradient as a function on the points; one product with the space."""

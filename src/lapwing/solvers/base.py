@@ -8,6 +8,7 @@ Families add fields to `Settings`, `Result` and `Solver` by inheritance.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -169,6 +170,22 @@ class Solver(Generic[F]):
 def registry(*solvers: Named) -> dict[str, Named]:
     """Return a dict of solvers by name."""
     return {solver.name: solver for solver in solvers}
+
+
+# Sizes of the features, or their reciprocals, up to which the bias has the unit 1.
+_ORDINARY_SIZE = 64.0
+
+
+def bias_unit(squared_norms: Array) -> float:
+    """Return a unit of the bias for iterative solvers: the size of the features, as a power of 2.
+
+    Gradients in the coefficients are in proportion to the features. If these are large, they would
+    hide the gradient in the bias from a stopping rule; if they are small, steps would be short. The
+    unit is 1 unless the size is far from 1.
+    """
+    size = math.sqrt(float(np.mean(squared_norms)))
+    ordinary = 1 / _ORDINARY_SIZE <= size <= _ORDINARY_SIZE
+    return 1.0 if ordinary or size == 0 or size == math.inf else 2.0 ** math.frexp(size)[1]
 
 
 # Relative gradient below which the solution of an exact solver counts as converged: the objective

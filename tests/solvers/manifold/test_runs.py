@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from lapwing.losses.labeled import Hinge, Squared, SquaredHinge
-from lapwing.objectives.manifold import State
+from lapwing.objectives.manifold import Objective, State
 from lapwing.solvers.base import Status
 from lapwing.solvers.manifold.dual import dual
 from lapwing.solvers.manifold.newton import newton
@@ -23,6 +23,7 @@ from lapwing.solvers.manifold.pcg import (
     relative_change,
 )
 from lapwing.solvers.manifold.settings import ManifoldSettings
+from lapwing.spaces.linear import LinearSpace
 from tests.helpers.problems import (
     ALL_LOSSES,
     DIFFERENTIABLE_LOSSES,
@@ -361,3 +362,17 @@ def test_direct_solvers_of_float32_kernels(solve):
     assert single.status == Status.CONVERGED
     assert single.state.coef.dtype == np.float64
     np.testing.assert_allclose(single.state.values, exact.state.values, atol=1e-4)
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1e6])
+def test_conjugate_gradient_with_a_bias_for_features_of_any_scale(scale):
+    """The metric compares the bias with functions of the same size."""
+    rng = np.random.default_rng(0)
+    y = np.where(rng.random((30, 1)) < 0.3, 1.0, -1.0)
+    X = rng.standard_normal((30, 4)) + 0.8 * y
+    labeled = np.arange(30), y, np.ones(30)
+    space, gamma_A = LinearSpace(scale * X), 0.1 * scale**2
+    problem = Objective(space, SquaredHinge(), *labeled, gamma_A, fit_intercept=True)
+    found = pcg(problem, ManifoldSettings(max_iter=500))
+    assert found.status == Status.CONVERGED
+    np.testing.assert_allclose(found.state.values, newton(problem).state.values, atol=1e-5)

@@ -18,14 +18,12 @@ from scipy.optimize import minimize
 
 from lapwing._arrays import Array
 from lapwing.objectives.low_density import Function, LowDensityObjective
-from lapwing.solvers.base import Result, Settings, Status
+from lapwing.solvers.base import Result, Settings, Status, bias_unit
 
 # Stored pairs of steps and changes of the gradient. On Text and pairs of Uspst classes, 5 need a
 # quarter more evaluations, and 50 (the QN paper) hardly fewer, with a recursion as expensive as the
 # products with a sparse X.
 _MEMORY = 15
-# Sizes of the features, or their reciprocals, up to which the bias has the unit 1.
-_ORDINARY_SIZE = 64.0
 
 
 @dataclass(frozen=True)
@@ -64,14 +62,13 @@ class _VectorObjective:
     SciPy evaluates value and gradient separately, and evaluates the start and the end again. Its
     own cache (`jac=True`) takes a tenth of the time of a fit to few points.
 
-    If the size of the features is far from 1, it is the unit of the bias: gradients in w are in
-    proportion to the features, and would hide that in b.
+    The bias is in a unit for which its gradient is comparable with that in w (`bias_unit`).
     """
 
     def __init__(self, objective: LowDensityObjective, start: Function) -> None:
         self.objective = objective
         self.fixed = start.intercept
-        self.unit = _bias_unit(objective) if objective.free_bias else 1.0
+        self.unit = bias_unit(objective.labeled_norms) if objective.free_bias else 1.0
         self.n_evaluations = 0
         self._evaluate(self.pack(start))
 
@@ -192,13 +189,6 @@ def descend(
     function, value = problem.unpack(z), problem.value_at(z)
     n_evaluations = problem.n_evaluations
     return Minimum(function, value, optimality, int(found.nit), status, n_evaluations=n_evaluations)
-
-
-def _bias_unit(objective: LowDensityObjective) -> float:
-    """Return the size of the features as a power of 2; 1 if it is not far from 1."""
-    size = math.sqrt(float(np.mean(objective.labeled_norms)))
-    ordinary = 1 / _ORDINARY_SIZE <= size <= _ORDINARY_SIZE
-    return 1.0 if ordinary or size == 0 or size == math.inf else 2.0 ** math.frexp(size)[1]
 
 
 def _norm(vector: Array) -> float:

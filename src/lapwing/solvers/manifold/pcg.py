@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import NamedTuple
 
@@ -21,7 +21,7 @@ from lapwing._arrays import Array
 from lapwing.classes.decoding import predict_codes
 from lapwing.linalg import column_dot
 from lapwing.objectives.manifold import Objective, State
-from lapwing.solvers.base import Result, Status
+from lapwing.solvers.base import Result, Status, bias_unit
 from lapwing.solvers.manifold.line_search import exact_line_search
 from lapwing.solvers.manifold.settings import DEFAULTS, ManifoldResult, ManifoldSettings
 
@@ -32,6 +32,7 @@ _DRIFT = 2.0
 # rank 2, steps along noise end at relative gradients of up to 20 with 0 and 1, and at 2e-4 with 4
 # and 64.
 _NOISE = 4.0
+_NORMS = 8  # points whose norms give the unit of the bias, in one product with the space
 
 
 def pcg(objective: Objective, settings: ManifoldSettings = DEFAULTS) -> ManifoldResult:
@@ -52,6 +53,7 @@ def pcg(objective: Objective, settings: ManifoldSettings = DEFAULTS) -> Manifold
         ``gradient`` (Euclidean, of the expansion coefficients in the full-kernel space),
         ``preconditioned`` and ``mixed``, the quantities of Figures 4, 13 and 14.
     """
+    objective = _with_bias_unit(objective)
     run, start = _Run(objective, settings), settings.start
     state = objective.zero()
     gradient = objective.descent(state)
@@ -88,6 +90,18 @@ def pcg(objective: Objective, settings: ManifoldSettings = DEFAULTS) -> Manifold
     return Result(state, value, optimality, run.n_iter, stop, run.history)
 
 
+def _with_bias_unit(objective: Objective) -> Objective:
+    """Set the unit of the bias, by the norms of a few labelled points."""
+    if not objective.fit_intercept:
+        return objective
+    some = np.unique(objective.index[:: max(1, len(objective.index) // _NORMS)])
+    space = objective.space
+    unit = np.zeros((space.n_points, len(some)), dtype=space.dtype)
+    unit[some, np.arange(len(some))] = 1
+    norms = np.diag(np.asarray(space.values(space.represent(unit)))[some])
+    return replace(objective, bias_unit=bias_unit(np.maximum(norms, 0).astype(np.float64)))
+
+
 @dataclass
 class _Run:
     """State of a call that is kept over restarts."""
@@ -114,8 +128,7 @@ class _Run:
         decreases to the rounding error of K g, of size eps |K| |g| / sqrt(n): steps along g would
         be noise. |K| is estimated by the largest |K g| / |g| so far.
         """
-        size = _euclidean(z.gradient.coef, z.gradient)
-        image = _euclidean(z.gradient.values - z.gradient.intercept, z.gradient)
+        size, image = (z.euclidean(part) for part in (z.gradient.coef, z.ambient))
         self.stretch = max(self.stretch, float(np.max(image / np.where(size > 0, size, 1.0))))
         rounding = _epsilon(z.state) * self.stretch / math.sqrt(z.state.values.shape[0])
         return np.asarray(z.norm**2 <= _NOISE * rounding * size**2)
@@ -123,8 +136,8 @@ class _Run:
     def record(self, z: _ActiveColumns) -> None:
         entry = {
             "objective": z.objective.value(z.state),
-            "gradient": _euclidean(z.gradient.values - z.gradient.intercept, z.gradient),
-            "preconditioned": _euclidean(z.gradient.coef, z.gradient),
+            "gradient": z.euclidean(z.ambient),
+            "preconditioned": z.euclidean(z.gradient.coef),
             "mixed": z.norm,
         }
         for name, value in entry.items():
@@ -152,6 +165,16 @@ class _ActiveColumns(NamedTuple):
             self.norm[index],
             self.direction.columns(index),
         )
+
+    @property
+    def ambient(self) -> Array:
+        """Values of the gradient without its bias."""
+        return np.asarray(self.gradient.values - self.gradient.intercept)
+
+    def euclidean(self, part: Array) -> Array:
+        """Compute the norm of a part of the gradient with the derivative in the bias."""
+        slope = self.gradient.intercept / self.objective.bias_unit**2
+        return np.asarray(np.sqrt(column_dot(part, part) + slope**2))
 
 
 def _descend(
@@ -213,10 +236,6 @@ def _negative(state: State) -> State:
 
 def _epsilon(state: State) -> float:
     return float(np.finfo(state.values.dtype).eps)
-
-
-def _euclidean(part: Array, gradient: State) -> Array:
-    return np.asarray(np.sqrt(column_dot(part, part) + gradient.intercept**2))
 
 
 def check_interval(n_points: int) -> int:
