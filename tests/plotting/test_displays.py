@@ -484,8 +484,11 @@ def without_left_out_labels() -> Any:
          "This AnchorGraphClassifier has no graph of neighbours. LapSVC, "),
         (lambda: draw_graph(LogisticRegression().fit(X, TRUTH), X),
          "This LogisticRegression has no graph of neighbours. LapSVC, "),
-        (lambda: draw_graph(lapwing.LapRLSRegressor().fit(X, np.where(Y < 0, np.nan, [Y, Y]).T), X),
-         "The graph display is for a single target, and this model was fitted to 2. Use"),
+        *((lambda draw=draw, model=model: draw(model.fit(X, np.where(Y < 0, np.nan, [Y, Y]).T)),
+           "The display is for a single target, and this model was fitted to 2. Use")
+          for draw, model in ((lambda model: draw_graph(model, X), lapwing.LapRLSRegressor()),
+                              (draw_path, lapwing.LapRLSRegressorCV()),
+                              (draw_convergence, lapwing.LapRLSRegressor(solver="pcg")))),
         (lambda: draw_graph(MODEL, X[:5]),
          "X has 5 rows and the fit had 30. Give the X of the fit."),
         (lambda: draw_graph(MODEL, X, layout=X[:, :1]),

@@ -18,6 +18,7 @@ from lapwing._arrays import as_dense, is_sparse
 from lapwing._host.modules import require
 from lapwing._rows.base import PointsLike
 from lapwing.classes.markers import find_unlabeled, plain, read_column
+from lapwing.estimators.multioutput import SeveralTargets
 from lapwing.model_selection import candidates
 
 if TYPE_CHECKING:
@@ -331,9 +332,18 @@ def codes_of(y: object, n: int, unlabeled: Any, classes: NDArray[Any]) -> NDArra
 
 
 def last_step(estimator: BaseEstimator) -> Any:
-    """Return the fitted estimator, the last step of a pipeline."""
+    """Return the fitted estimator, the last step of a pipeline.
+
+    Raises
+    ------
+    ValueError
+        If it was fitted to several targets.
+    """
     check_is_fitted(estimator)
-    return candidates.last_step(estimator)
+    model = candidates.last_step(estimator)
+    if isinstance(model, SeveralTargets):
+        model._refuse_several("The display")
+    return model
 
 
 def word_of(value: object) -> str:

@@ -16,7 +16,6 @@ from lapwing._arrays import Array, as_dense
 from lapwing._host.modules import require
 from lapwing._parameters import parameters
 from lapwing._rows.base import PointsLike
-from lapwing.estimators.multioutput import SeveralTargets
 from lapwing.model_selection.candidates import transform_before_last
 from lapwing.plotting.drawing import (
     PALE,
@@ -204,8 +203,6 @@ class GraphDisplay(LegendDisplay):
 
 
 def _affinity(model: BaseEstimator) -> Any:
-    if isinstance(model, SeveralTargets):
-        model._refuse_several("The graph display")
     affinity = getattr(model, "affinity_", None)
     if affinity is None:
         cure = (
