@@ -7,10 +7,25 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.exceptions import DataConversionWarning
 
-from lapwing import FewLabelClassifier, LapRLSClassifier, LapRLSRegressor, LapSVC, LapSVR
+from lapwing import (
+    FewLabelClassifier,
+    LapESVC,
+    LapRLSClassifier,
+    LapRLSRegressor,
+    LapSVC,
+    LapSVR,
+)
 from lapwing.exceptions import RowOrderWarning
-from lapwing.model_selection import Candidate, compare
+from lapwing.model_selection import (
+    Candidate,
+    LabeledKFold,
+    calibrate,
+    compare,
+    labeled_cross_val_predict,
+    rows_to_label,
+)
 from lapwing.model_selection.candidates import LABELS_ALONE
 from tests.estimators.test_sklearn import quick
 from tests.helpers.data import halves, labeled_clusters, labeled_curve, long_indices
@@ -80,8 +95,27 @@ def test_labels_in_another_order_of_the_same_index_are_reported_once(model: Any)
     found = model.transduction_
     np.testing.assert_array_equal(found, model.fit(frame, turned.to_numpy()).transduction_)
     one = [Candidate("alone", LapRLSClassifier(gamma_I=0), LABELS_ALONE)]
-    with pytest.warns(RowOrderWarning, match=r"give y\.loc\[X\.index\]"):
-        compare(frame, turned, candidates=one)
+    plain = LapRLSClassifier()
+    for act in (
+        lambda: compare(frame, turned, candidates=one),
+        lambda: rows_to_label(frame, turned),
+        lambda: labeled_cross_val_predict(plain, frame, turned, cv=2),
+    ):
+        (message,) = texts(act, RowOrderWarning)
+        assert "give y.loc[X.index]" in message
+
+
+def test_labels_in_a_column_are_reported_once() -> None:
+    X, y, _ = labeled_clusters(2, n=60, n_labels=3)
+    column, alone = y[:, None], LapRLSClassifier(gamma_I=0)
+    model = LapESVC().fit(X, y)
+    for act in (
+        lambda: compare(X, column, candidates=[Candidate("alone", alone, LABELS_ALONE)]),
+        lambda: labeled_cross_val_predict(alone, X, column, cv=2),
+        lambda: list(LabeledKFold(2).split(X, column)),
+        lambda: calibrate(model, X, column),
+    ):
+        assert len(texts(act, DataConversionWarning)) == 1
 
 
 @pytest.mark.parametrize(

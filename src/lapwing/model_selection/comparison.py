@@ -298,6 +298,8 @@ def compare(
     >>> found.chosen.left_out_error
     0.0
     """
+    warn_row_order(X, y)
+    y = read_column(y)  # once, with its warnings
     effort, regression = Effort(n_draws, max_left_out), _predicts_numbers(candidates, y)
     settings = CompareSettings(
         candidates, effort, max_samples, class_prior, unlabeled, random_state, regression
@@ -357,7 +359,6 @@ def compared(
     """
     check(settings.effort._asdict() | settings._asdict(), _RULES)
     regression = settings.regression
-    warn_row_order(X, y)
     X = rows_or_array(X)
     check_one_entry_a_row(X, y, regression=regression)
     if regression:
@@ -491,13 +492,13 @@ def _try_classifiers(
     return [known[one.name] for one in candidates if one.name in known], failed
 
 
-def _predicts_numbers(candidates: object, y: ArrayLike) -> bool:
+def _predicts_numbers(candidates: object, y: Array) -> bool:
     """Return whether the first candidate is a regression; without any, whether y has fractions."""
     if candidates is not None:
         given = candidates if isinstance(candidates, Sequence) else ()  # refused later
         first = next((one for one in given if isinstance(one, Candidate)), None)
         return first is not None and isinstance(last_step(first.estimator), SemiSupervisedRegressor)
-    return has_fractions(read_column(y))
+    return has_fractions(y)
 
 
 def _sampled(

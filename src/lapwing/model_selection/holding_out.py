@@ -62,6 +62,7 @@ from lapwing.classes.labels import (
     read_known,
 )
 from lapwing.classes.markers import read_column
+from lapwing.estimators.input_checks import warn_row_order
 from lapwing.estimators.template import only_labeled
 from lapwing.exceptions import FewLabelsWarning
 
@@ -551,7 +552,7 @@ def read_labels(y: ArrayLike | None, marker: object, regression: bool | str) -> 
     if regression == "auto":
         regression = has_fractions(column)
     if not regression:
-        return code_classes(y, marker)
+        return code_classes(column, marker)
     _, known = known_targets(column, marker)
     if not known.any():
         raise ValueError(
@@ -795,7 +796,8 @@ def labeled_cross_val_predict(
     [ 2  7 12 17] [0 0 1 1]
     """
     check({"method": method, "params": params}, _RULES)
-    X, y = indexable(X, y)
+    warn_row_order(X, y)
+    X, y = indexable(X, read_column(y))
     labels = read_labels(y, unlabeled, not is_classifier(estimator))
     labeled = np.flatnonzero(labels.labeled)
     splitter = _splitter(cv, is_classifier(estimator), unlabeled)

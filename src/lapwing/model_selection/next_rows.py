@@ -19,6 +19,7 @@ from lapwing._parameters import is_count
 from lapwing._rows.base import PointData, PointsLike, all_of, is_rows
 from lapwing.classes.label_checks import nothing_unlabeled_warning
 from lapwing.classes.markers import find_unlabeled, is_auto, missing_mask, read_column
+from lapwing.estimators.input_checks import warn_row_order
 from lapwing.estimators.prepared import check_one_entry_a_row, check_rows, read_points
 from lapwing.estimators.template import SemiSupervisedEstimator
 from lapwing.graphs import AffinityGraph, GraphRecipe, as_graph, build_laplacian, default_graph
@@ -119,6 +120,8 @@ def rows_to_label(
     """
     if not is_count(k):
         raise ValueError(f"k={k!r} must be a whole number of rows, 1 or more.")
+    if y is not None:
+        warn_row_order(X, y)
     usual, unsure, regression = default_graph, None, False
     if model is None:
         points = _read(X)

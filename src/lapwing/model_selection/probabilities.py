@@ -24,7 +24,6 @@ from lapwing._arrays import Array, RandomSource
 from lapwing._host.warn import warn
 from lapwing._parameters import COUNT, SEED, Rule, check, is_number
 from lapwing._rows.base import PointsLike
-from lapwing.classes.labels import code_classes
 from lapwing.classes.probabilities import Sharpness, fit_sharpness, tempered
 from lapwing.estimators.classifier import SemiSupervisedClassifier
 from lapwing.estimators.path import NORMAL_95
@@ -131,7 +130,7 @@ def calibrate(
     twin = last._snapshot() if isinstance(last, Updatable) else copy(last)
     if not last.probability_n_labels_:
         trial = start(model, X, y, sample_weight)
-        _check_data_of_the_fit(last, trial, y)
+        _check_data_of_the_fit(last, trial)
         seed = int(check_random_state(random_state).randint(2**31 - 1))
         left_out = leave_out_rounds(trial, max_left_out, seed)
         if not left_out.judged.any():
@@ -149,20 +148,17 @@ def calibrate(
     return replace_last(model, twin)
 
 
-def _check_data_of_the_fit(
-    model: SemiSupervisedClassifier[Any, Any], trial: Trial, y: ArrayLike
-) -> None:
+def _check_data_of_the_fit(model: SemiSupervisedClassifier[Any, Any], trial: Trial) -> None:
     """Raise ValueError for points and labels that cannot be those of the fit."""
     n_features = trial.prepared.problem.X.shape[1]
-    classes = code_classes(y, model.unlabeled).classes
     if n_features != model.n_features_in_:
         raise ValueError(
             f"X has {n_features} features, and the model was fitted to {model.n_features_in_}. "
             "Give the X of its fit."
         )
-    if not np.array_equal(classes, model.classes_):
+    if not np.array_equal(trial.classes, model.classes_):
         raise ValueError(
-            f"y has the classes {classes.tolist()}, and the model was fitted to "
+            f"y has the classes {trial.classes.tolist()}, and the model was fitted to "
             f"{model.classes_.tolist()}. Give the y of its fit."
         )
 
