@@ -117,7 +117,8 @@ def test_transformer_graph_takes_connectivity_as_weights() -> None:
     expected = np.maximum(expected, expected.T)
     # In this mode scikit-learn counts the point itself among its neighbours.
     plain = KNeighborsTransformer(n_neighbors=6, mode="connectivity")
-    for transformer in (plain, make_pipeline(StandardScaler(with_std=False), plain)):
+    centred = make_pipeline(StandardScaler(with_std=False), plain)
+    for transformer in (plain, centred, make_pipeline(centred)):
         assert_array_equal(TransformerGraph(transformer).affinity(X).toarray(), expected)
 
 

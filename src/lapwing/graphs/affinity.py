@@ -203,5 +203,6 @@ def _edges(matrix: Any, n: int, name: str) -> Edges:
 
 
 def _mode(transformer: BaseEstimator) -> str:
-    last = transformer[-1] if isinstance(transformer, Pipeline) else transformer
-    return str(getattr(last, "mode", "distance"))
+    while isinstance(transformer, Pipeline):
+        transformer = transformer[-1]
+    return str(getattr(transformer, "mode", "distance"))
