@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+import tracemalloc
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -293,6 +294,17 @@ def test_the_memory_is_forecast(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LAPWING_MEMORY_LIMIT", "20m")
     with pytest.raises(MemoryError, match=r"dense method.* Use fewer than 183 eigenvectors"):
         smallest_eigenpairs(L, 700)
+
+
+def test_the_dense_method_takes_no_more_memory_than_its_forecast() -> None:
+    n, m = 900, 10
+    L = knn(n)
+    assert L.n_components == 1
+    tracemalloc.start()
+    assert smallest_eigenpairs(L, m + 1).method == "dense"
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < (2 * n * n + 2 * n * m) * 8
 
 
 def test_pairs_are_cached(tmp_path: Path) -> None:

@@ -329,9 +329,12 @@ def _dense(laplacian: Laplacian, null: CSR, m: int, upper: float) -> Ritz:
         f"{m} eigenvectors of a graph of {n} points (so many that the dense method is used)",
         f"Use fewer than {int(_DENSE_SHARE * n / 1.2)} eigenvectors.",
     )
-    null = null.astype(np.float64)
     # The null vectors are shifted to the upper end of the spectrum, away from small eigenvalues.
-    A = (laplacian.astype(np.float64).matrix + 2 * upper * (null @ null.T)).toarray()
+    # The sum is dense, as a sparse one of n^2 entries would take several times the memory.
+    N, L = null.toarray().astype(np.float64), laplacian.astype(np.float64).matrix.tocoo()
+    A = N @ N.T
+    A *= 2 * upper
+    A[L.row, L.col] += L.data
     last = min(m, n - zeros - 1)
     s, V = sla.eigh(A, subset_by_index=[0, last], overwrite_a=True, check_finite=False)
     values, vectors = s[:m], V[:, :m]
