@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from numpydoc.docscrape import ClassDoc
 from sklearn.datasets import make_blobs
 from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
@@ -459,9 +460,14 @@ def without_left_out_labels() -> Any:
          "without a label, pass unlabeled=7."),
         (lambda: draw_map(MODEL, X[:, :1]), "draws two features, but X has 1"),
         (lambda: draw_map(MODEL, X, [0]), "inconsistent numbers of samples: [30, 1]"),
-        (lambda: draw_map(MODEL, X, resolution=1), "resolution must be 2 or more, got 1."),
+        *((lambda size=size: draw_map(MODEL, X, resolution=size),
+           f"resolution={size!r} must be a whole number of 2 or more.") for size in (1, 8.0, "8")),
         (lambda: draw_map(SVC(), X), "not fitted"),
-        (lambda: draw_map(SVR(), X), "needs a classifier, got SVR"),
+        (lambda: draw_map(SVR(), X), "needs a classifier with a decision_function, got SVR"),
+        (lambda: draw_map(KNeighborsClassifier().fit(X, TRUTH), X),
+         "needs a classifier with a decision_function, got KNeighborsClassifier"),
+        (lambda: draw_map(SVC(decision_function_shape="ovo").fit(X, np.arange(30) % 4), X),
+         "The decision_function of SVC has 6 columns, and there are 4 classes"),
         (lambda: scatter(np.ones((30, 3)), TRUTH), "two columns, got 3"),
         (lambda: scatter(X, TRUTH[1:]), "numbers of samples: [30, 29, 30, 30]"),
         *((lambda confidence=confidence: scatter(X, TRUTH, confidence=confidence),

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
 
 from lapwing._host.modules import require
-from lapwing._parameters import parameters
+from lapwing._parameters import is_count, parameters
 from lapwing._rows.base import PointsLike
 from lapwing.classes.decoding import as_columns, n_columns, of_each_class
 from lapwing.classes.markers import missing_mask, plain, read_column
@@ -150,19 +150,23 @@ class DecisionMapDisplay(LegendDisplay):
         Raises
         ------
         ValueError
-            If `estimator` is not a classifier, the data are not two-dimensional, `y` has a
-            different length or contains an unknown label, or `resolution` is below 2.
+            If `estimator` is not a classifier with decision values of each class, the data are not
+            two-dimensional, `y` has a different length or contains an unknown label, or
+            `resolution` is below 2.
         ImportError
             If matplotlib is not installed.
         """
-        if not is_classifier(estimator):
-            raise ValueError(f"A decision map needs a classifier, got {type(estimator).__name__}.")
+        if not is_classifier(estimator) or not hasattr(estimator, "decision_function"):
+            raise ValueError(
+                "A decision map needs a classifier with a decision_function, got "
+                f"{type(estimator).__name__}."
+            )
         check_is_fitted(estimator)
         points = check_array(X)
         if points.shape[1] != 2:
             raise ValueError(f"A decision map draws two features, but X has {points.shape[1]}.")
-        if resolution < 2:
-            raise ValueError(f"resolution must be 2 or more, got {resolution}.")
+        if not is_count(resolution) or resolution < 2:
+            raise ValueError(f"resolution={resolution!r} must be a whole number of 2 or more.")
         classes = np.asarray(estimator.classes_)
         # None marks unlabelled rows for all estimators.
         given, marker = ([None] * len(points), None) if y is None else (y, unlabeled)
@@ -170,11 +174,18 @@ class DecisionMapDisplay(LegendDisplay):
         xx0, xx1 = _around(points, resolution)
         grid = np.stack(np.meshgrid(xx0, xx1), axis=-1)
         asked = _with_column_names(X, grid.reshape(-1, 2))
-        scores = np.asarray(estimator.decision_function(asked), dtype=float)
+        values = np.asarray(estimator.decision_function(asked), dtype=float)
+        scores = of_each_class(as_columns(values))
+        if scores.shape[1] != len(classes):
+            raise ValueError(
+                f"The decision_function of {type(estimator).__name__} has {scores.shape[1]} "
+                f"columns, and there are {len(classes)} classes: it must have one for each class. "
+                "Use decision_function_shape='ovr' if it is an SVC."
+            )
         display = cls(
             xx0=xx0,
             xx1=xx1,
-            scores=of_each_class(as_columns(scores)).reshape(resolution, resolution, -1),
+            scores=scores.reshape(resolution, resolution, -1),
             classes=classes,
             points=points,
             codes=codes,
@@ -258,8 +269,9 @@ def decision_map(
     Raises
     ------
     ValueError
-        If `estimator` is not a classifier, the data are not two-dimensional, `y` has a different
-        length or contains an unknown label, or `resolution` is below 2.
+        If `estimator` is not a classifier with decision values of each class, the data are not
+        two-dimensional, `y` has a different length or contains an unknown label, or `resolution` is
+        below 2.
     ImportError
         If matplotlib is not installed.
 
