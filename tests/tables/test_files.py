@@ -150,6 +150,9 @@ FILES: dict[str, tuple[Any, dict[str, Any], dict[str, Any]]] = {
             ("1.5", "2.25", {"strict": True}, "."),
         ]
     },
+    "decimal commas in one of three columns": (
+        'x,z,w,y\n1.5,2.5,"3,5",a\n0.5,1.5,"2,5",b\n2.5,0.5,"1,5",\n', {},
+        {"X": [[1.5, 2.5, 3.5]], "dialect": Dialect(",", ".", "utf-8")}),
     "byte order mark": ("\ufeffx,y\n1,a\n2,b\n1,\n", {},
         {"dialect": Dialect(",", ".", "utf-8-sig")}),
     "blanks of no width": ("x,y\n" + rows("{a}.5,{y}\u200b"), {},

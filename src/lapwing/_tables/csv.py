@@ -86,8 +86,11 @@ def _decimal_of(cells: Mapping[str, Cells], usual: str, options: ReadOptions) ->
         return "," if options.decimal == "," else "."
     found = usual_mark(marks_of_table(cells))
     # Numbers that Python reads have points, if they have a fraction.
-    plain = not found and any(one.fractions.size for one in cells.values())
-    return "." if plain else found or usual or "."
+    points = sum(one.fractions.size > 0 for one in cells.values())
+    commas = sum(usual_mark(one.marks) == "," for one in cells.values())
+    if points and (not found or (points >= commas and not usual)):
+        return "."
+    return found or usual or "."
 
 
 def _find_layout(source: Source, options: ReadOptions) -> _Layout:
