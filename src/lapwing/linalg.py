@@ -380,12 +380,17 @@ class CholeskyFactor(NamedTuple):
     pivots: Array  # (r,)
 
 
-def pivoted_cholesky(K: Array, tol: float) -> CholeskyFactor:
-    """Factor a positive semi-definite matrix, without the columns of pivots up to `tol`."""
-    factor, pivots, rank, _ = sla.lapack.dpstrf(K, lower=1, tol=tol)
+def pivoted_cholesky(K: Array, tol: float, *, overwrite: bool = False) -> CholeskyFactor:
+    """Factor a positive semi-definite matrix, without the columns of pivots up to `tol`.
+
+    With `overwrite`, K in Fortran's order is overwritten.
+    """
+    factor, pivots, rank, _ = sla.lapack.dpstrf(K, lower=1, tol=tol, overwrite_a=overwrite)
+    for j in range(1, rank):
+        factor[:j, j] = 0  # a copy by `tril` would be one more matrix of order n^2
     order = pivots - 1
     F = np.empty((K.shape[0], rank))
-    F[order] = np.tril(factor)[:, :rank]
+    F[order] = factor[:, :rank]
     return CholeskyFactor(F, F[order[:rank]], order[:rank])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -422,3 +423,18 @@ def test_embedded_settings_without_solution_are_not_chosen(monkeypatch: pytest.M
     monkeypatch.setattr(SpectralPath, "_kernel", broken)
     results = erls().fit(X, y).cv_results_
     np.testing.assert_array_equal(np.isnan(results[ERROR]), results["param_mu"] == 1.0)
+
+
+def test_matrices_of_one_width_are_freed_before_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lapwing.kernels._TILE", 64)
+    n = 500
+    X = np.random.default_rng(0).standard_normal((n, 30))  # the kernel matrix has full rank
+    y = np.where(np.arange(n) < 12, np.arange(n) % 2, -1)
+    graphs = [KNNGraph(5, power=power) for power in (1, 2, 3)]
+    model = LapRLSClassifierCV(gammas=[0.02, 0.1], graphs=graphs)
+    tracemalloc.start()
+    try:
+        model.fit(X, y)
+        assert tracemalloc.get_traced_memory()[1] < 6.5 * 8 * n**2
+    finally:
+        tracemalloc.stop()

@@ -122,15 +122,17 @@ class ManifoldPath(PathEstimator[ManifoldPathPrepared]):
             one = prepared.on(graph.laplacian, width.space)
             seen[graph.laplacian.power] = plain._objective(one).sees_constants
         laplacian = replace(graphs[0].laplacian, power=1)
-        paths = DeformedPath.of_powers(
-            F, laplacian.apply, seen, fit_intercept=bool(self.fit_intercept)
-        )
         smoothing = [gamma_I for gamma_I in self.gamma_Is if gamma_I > 0]
-        found: list[Scored] = []
-        for graph in graphs:
-            params, path = {**width.params, "graph": graph.recipe}, paths[graph.laplacian.power]
-            found += self._scores(path, prepared, wanted, smoothing, params)
-        return found
+        found: dict[int, list[Scored]] = {}
+        for power, path in DeformedPath.of_powers(
+            F, laplacian.apply, seen, fit_intercept=bool(self.fit_intercept)
+        ):
+            for k, graph in enumerate(graphs):
+                if graph.laplacian.power == power:
+                    params = {**width.params, "graph": graph.recipe}
+                    found[k] = self._scores(path, prepared, wanted, smoothing, params)
+            del path  # before the next one is made
+        return [scored for k in sorted(found) for scored in found[k]]
 
     def _scores(
         self,
@@ -276,7 +278,7 @@ class LapRLSClassifierCV(WeightedClassifier[ManifoldPathPrepared, PathSolution],
     class prior are not included in the errors.
 
     Each combination of ratio, width and graph takes O(n^3), half of the time of a plain fit. Memory
-    is four n x n matrices in double precision.
+    is six n x n matrices in double precision.
 
     Examples
     --------
@@ -374,7 +376,7 @@ class LapRLSRegressorCV(
     inverse noise variances, and also weight the errors.
 
     Each combination of ratio, width and graph takes O(n^3), half of the time of a plain fit. Memory
-    is four n x n matrices in double precision.
+    is six n x n matrices in double precision.
 
     References
     ----------
@@ -482,7 +484,7 @@ class LapSVCCV(
     class prior are not included in the errors.
 
     Each combination of ratio, width and graph takes O(n^3), half of the time of a plain fit. Memory
-    is four n x n matrices in double precision.
+    is six n x n matrices in double precision.
 
     Examples
     --------

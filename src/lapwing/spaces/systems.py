@@ -317,7 +317,8 @@ def kernel_coordinates(K: Array) -> tuple[Array, Lift]:
     """
     # Pivots below the rounding error of the largest entry are rounding errors.
     tol = 4 * np.finfo(np.float64).eps * float(np.max(np.diag(K), initial=0))
-    F, lower, pivots = pivoted_cholesky(np.array(K, dtype=np.float64), tol)
+    own = np.array(K, dtype=np.float64, order="F")
+    F, lower, pivots = pivoted_cholesky(own, tol, overwrite=True)
     return F, Lift(lower, pivots, len(K))
 
 

@@ -29,7 +29,7 @@ def test_energies_of_powers_are_those_of_the_formed_power(
         applied.append(1)
         return L @ values
 
-    found = path._energies(F, laplacian, [4, 1, 3, 2])
+    found = dict(path._energies(F, laplacian, [4, 1, 3, 2]))
     for p, energy in found.items():
         expected = F.T @ np.linalg.matrix_power(L, p) @ F
         np.testing.assert_allclose(energy, expected, rtol=1e-10, atol=1e-10)

@@ -35,7 +35,7 @@ from lapwing.spaces.systems import Coordinates, kernel_coordinates
 
 _SAME_RATIO = 1e-9  # relative; quotients are rounded to 1e-16, and grids have no ratios as close
 _BLOCK = 2**22  # bytes of the blocks of symmetric products: a few hundred rows
-_COPIES = 4  # matrices of order n^2 in memory at once: F, L^j F, F'L^p F, a factor
+_COPIES = 5  # matrices of order n^2 at once: F, L^j F and a copy, F'L^p F, a factor
 
 
 def factor_of(space: Space) -> Array:
@@ -84,8 +84,8 @@ class DeformedPath:
     @classmethod
     def of_powers(
         cls, F: Array, laplacian: Smoothness, seen: Mapping[int, bool], *, fit_intercept: bool
-    ) -> dict[int, DeformedPath]:
-        """Return the paths of several powers of one Laplacian.
+    ) -> Iterator[tuple[int, DeformedPath]]:
+        """Make the paths of several powers of one Laplacian, with their powers, one by one.
 
         Parameters
         ----------
@@ -96,16 +96,14 @@ class DeformedPath:
             Whether L^p penalises constants (`Objective.sees_constants`), by p.
         fit_intercept : bool
         """
-        found: dict[int, DeformedPath] = {}
         for biased in (False, True):
             powers = [p for p, sees in seen.items() if (sees and fit_intercept) is biased]
             design, penalty = F, np.ones(F.shape[1])
             if biased and powers:
                 design = np.hstack([F, np.ones((len(F), 1))])
                 penalty = np.append(penalty, 0.0)
-            for p, energy in _energies(design, laplacian, powers).items():
-                found[p] = cls(design, penalty, energy, fit_intercept and not biased)
-        return found
+            for p, energy in _energies(design, laplacian, powers):
+                yield p, cls(design, penalty, energy, fit_intercept and not biased)
 
     @property
     def has_constant(self) -> bool:
@@ -191,15 +189,15 @@ def _by_ratio(gamma_As: Array, gamma_Is: Array) -> Iterator[tuple[float, Array, 
         yield float(ratios[rows[0], columns[0]]), rows, columns
 
 
-def _energies(F: Array, laplacian: Smoothness, powers: Sequence[int]) -> dict[int, Array]:
-    """Compute F'L^p F for every power, with at most two L^j F in memory."""
-    wanted, found = sorted(set(powers)), {}
+def _energies(
+    F: Array, laplacian: Smoothness, powers: Sequence[int]
+) -> Iterator[tuple[int, Array]]:
+    """Compute F'L^p F for every power, ascending, with at most two L^j F in memory."""
     low, below = 0, F  # L^low F
-    for p in wanted:
+    for p in sorted(set(powers)):
         while low < p // 2:
             below, low = laplacian(below), low + 1
-        found[p] = below.T @ below if p % 2 == 0 else _symmetric_product(below, laplacian(below))
-    return found
+        yield p, below.T @ below if p % 2 == 0 else _symmetric_product(below, laplacian(below))
 
 
 def _symmetric_product(A: Array, B: Array) -> Array:
