@@ -726,6 +726,10 @@ class HeldOut(NamedTuple):
 
 
 _RULES: dict[str, Rule] = {
+    "cv": (
+        lambda v: all(hasattr(split, "__len__") and len(split) == 2 for split in v),
+        "a number of folds, a splitter, pairs (train, test) of row numbers, or None",
+    ),
     "method": (lambda v: isinstance(v, str), "the name of a method, such as 'predict'"),
     "params": optional((lambda v: isinstance(v, Mapping), "a dict of parameters of fit")),
 }
@@ -830,6 +834,9 @@ def _splitter(cv: Any, classifier: bool, unlabeled: object) -> Any:
         if getattr(cv, "regression", None) == "auto":  # determined by the estimator
             cv = copy(cv)
             cv.regression = not classifier
+        if hasattr(cv, "__iter__") and not isinstance(cv, str):
+            cv = list(cv)
+            check({"cv": cv}, _RULES)
         return check_cv(cv)
     n_splits = 5 if cv is None else int(cv)
     if classifier:
