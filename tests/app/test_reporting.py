@@ -232,10 +232,19 @@ def test_reports_are_shown_in_notebooks_and_saved_atomically(model: Any, folder:
 
 REPEATED = np.vstack([X[1:], X[1:2]])
 NUMBERS = np.where(Y == -1, np.nan, X[:, 0])
+
+
+def without_training_rows() -> Any:
+    model = LapSVC().fit(X, Y)
+    del model.transduction_
+    return model
+
+
 FITTED: dict[str, Callable[[], Any]] = {
     "classes": lambda: LapSVC(random_state=0).fit(X, Y),
     "numbers": lambda: LapRLSRegressor().fit(X, NUMBERS),
     "graph": lambda: LapERLSClassifier().fit(X, Y),
+    "of a cluster": without_training_rows,
     "unfitted": LapSVC,
     "other": LogisticRegression,
     "search": lambda: GridSearchCV(LapSVC(), {}, cv=2).fit(X, TRUTH),
@@ -248,6 +257,7 @@ FITTED: dict[str, Callable[[], Any]] = {
     ("fitted", "points", "y", "error", "told"),
     [
         ("unfitted", X, Y, NotFittedError, "not fitted yet"),
+        ("of a cluster", X, Y, ValueError, "This LapSVC has no predictions of its training rows"),
         ("other", X, Y, TypeError, "ends in one; got LogisticRegression"),
         ("search", X, Y, TypeError, r"got GridSearchCV\. Pass its best_estimator_"),
         ("no estimator", X, Y, TypeError, "got str"),

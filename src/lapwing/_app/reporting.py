@@ -119,6 +119,11 @@ def fit_record(
     estimator = pipeline[-1]
     method = find_command_method(estimator)
     check_is_fitted(estimator)
+    if not hasattr(estimator, "transduction_"):  # to_local() of an estimator for clusters
+        raise ValueError(
+            f"This {type(estimator).__name__} has no predictions of its training rows, and a "
+            "report is about these. Fit it in memory."
+        )
     given = pipeline[:-1].transform(X) if len(pipeline) > 1 else X
     points = given.tocsr() if is_sparse(given) else np.asarray(given)
     check_consistent_length(points, y)
