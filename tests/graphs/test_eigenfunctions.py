@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from lapwing.graphs.eigenfunctions import (
     principal_rotation,
 )
 from tests.helpers.data import factorial, labeled_clusters
+from tests.helpers.rows import ArrayRows
 
 clusters = partial(labeled_clusters, n=120, n_labels=4, n_features=4, distance=4.0)
 
@@ -118,13 +120,15 @@ def test_a_coordinate_that_nearly_all_points_share() -> None:
     assert found.evaluate(X)[0, 1] != found.evaluate(X)[1, 1]
 
 
-def test_points_that_are_all_equal_have_the_constant_only() -> None:
-    found = fit_eigenfunctions(np.ones((9, 3)))
-    assert len(found.dimension) == 0
-    assert_array_equal(found.eigenvalues, [0])
-    assert_allclose(found.evaluate(np.zeros((2, 3))), 1 / 3)
-    for form in (np.asarray, sp.csr_array):
-        assert_array_equal(fit_eigenfunctions(form(np.ones((3, 2001)))).eigenvalues, [0])
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array, ArrayRows])
+@pytest.mark.parametrize("value", [1.0, 0.1, 3.0])  # the mean of some is rounded
+def test_points_that_are_all_equal_have_the_constant_only(value: float, form: Any) -> None:
+    for shape in ((9, 3), (155, 1), *(((3, 2001),) if form is not ArrayRows else ())):
+        found = fit_eigenfunctions(form(np.full(shape, value)))
+        assert len(found.dimension) == 0
+        assert_array_equal(found.eigenvalues, [0])
+        values = found.evaluate(np.zeros((2, shape[1])))
+        assert_allclose(values, 1 / np.sqrt(shape[0]))
 
 
 def test_constant_and_dependent_features_add_nothing() -> None:

@@ -30,7 +30,7 @@ from sklearn.decomposition import PCA
 from lapwing._arrays import Array, as_dense, is_sparse
 from lapwing._host.memory import require_memory
 from lapwing._host.warn import warn
-from lapwing._rows.base import PointData, blocks_of, is_rows, moments_of
+from lapwing._rows.base import PointData, blocks_of, is_rows, moments_of, rows_of
 from lapwing.exceptions import TiedPointsWarning
 from lapwing.graphs.base import check_magnitude
 from lapwing.graphs.order_statistics import Columns, StreamedColumns, ViewedColumns, quantiles
@@ -472,12 +472,15 @@ def _decomposed(X: Any, n_components: int) -> tuple[Array, Array, Array]:
     There is at least one direction more than requested, to detect ties of the last ones.
     """
     n, d = X.shape
+    varies = column_variances(X) > 0
     if d <= _COVARIANCE_FEATURES or is_rows(X):
         known = moments_of(X).mean if is_rows(X) else X.mean(axis=0, dtype=np.float64)
-        mean = np.asarray(known).ravel()
+        # Exact in constant columns, whose rounding errors would be a direction if no others vary.
+        first = as_dense(rows_of(X, np.zeros(1, dtype=np.intp)))[0]
+        mean = np.where(varies, np.asarray(known).ravel(), first)
         return mean, *covariance_eigenpairs(_columns(X), n, mean)
     X, scale = squarable(X)
-    if not column_variances(X).any():  # ARPACK does not start
+    if not varies.any():  # ARPACK does not start
         return np.asarray(X.mean(axis=0)).ravel() * scale, np.empty(0), np.empty((d, 0))
     q = min(n_components + 1, min(n, d) - 1)
     require_memory(
