@@ -127,7 +127,7 @@ class ManifoldSolution(Solution):
         if self.columns is None or not self.objective.loss.kind.differentiable:
             return None
         scores = self.objective.labeled(self.result.state.values)
-        return one_step_values(self.columns.reduce(self.objective), self.columns.block(), scores)
+        return one_step_values(self.columns.reduce(self.objective), scores)
 
     def left_out_fits(self) -> LeftOutFits | None:
         columns, objective, values = self.columns, self.objective, self.left_out()
@@ -136,7 +136,7 @@ class ManifoldSolution(Solution):
         function = found = None
         squared = type(objective.loss) is Squared
         if squared and may_keep(objective.space.n_coef, len(objective.index)):
-            found = ridge_left_out_solutions(columns.reduce(objective), columns.block())
+            found = ridge_left_out_solutions(columns.reduce(objective))
         if found is not None:
             coef, bias = found
             intercept = columns.intercept @ coef + bias
@@ -300,8 +300,7 @@ class ManifoldEstimator(
         kinks = not self._loss().kind.differentiable
         if self.solver == "auto":
             # `choose_solver` needs the objective, which does not exist yet; the sizes suffice here.
-            choice = choose_for_kernel_matrix(n, len(problem.index))
-            choice = _DUAL if kinks else choice
+            choice = _DUAL if kinks else choose_for_kernel_matrix(n, len(problem.index))
         stopping = self._stopping(choice, problem)
         # The number of iterations with validation labels is not known in advance.
         if stopping not in (None, "stability"):

@@ -60,15 +60,11 @@ class Representers(NamedTuple):
         assert np.array_equal(self.points[np.minimum(at, len(self.points) - 1)], points)
         return at
 
-    def block(self) -> Array:
-        """Return the kernel matrix (q, q) of these points."""
-        T = self.values[self.points]
-        return np.asarray((T + T.T) / 2)
-
     def reduce(self, objective: Objective) -> Objective:
         """Return the supervised problem on these points, with gamma_A = 1."""
+        T = self.values[self.points]
         return Objective(
-            space=FullKernelSpace(self.block()),
+            space=FullKernelSpace((T + T.T) / 2),
             loss=objective.loss,
             index=self.position(objective.index),
             targets=objective.targets.astype(np.float64),
@@ -203,14 +199,14 @@ def posterior_variances(
     """
     reduced = columns.reduce(objective)
     y, l, t = reduced.targets[:, 0], len(reduced.index), cross[objective.index]
-    solved = _factor(reduced, columns)(np.column_stack([t, y, np.ones(l)]))
+    solved = _factor(reduced)(np.column_stack([t, y, np.ones(l)]))
     of_t, of_y, of_one = solved[:, :-2], solved[:, -2], solved[:, -1]
-    variance, pull, free = own - np.sum(t * of_t, axis=0), y @ of_y, l
+    variance, square, dof = own - np.sum(t * of_t, axis=0), y @ of_y, l
     if reduced.fit_intercept:
         total = of_one.sum()
         variance = variance + (1 - of_t.sum(axis=0)) ** 2 / total
-        pull, free = pull - of_y.sum() ** 2 / total, max(l - 1, 1)
-    noise = float(pull / free)
+        square, dof = square - of_y.sum() ** 2 / total, max(l - 1, 1)
+    noise = float(square / dof)
     return np.asarray(noise * np.maximum(variance, 0))
 
 
@@ -228,7 +224,7 @@ def covariance(objective: Objective, columns: Representers, some: Representers) 
     """
     reduced = columns.reduce(objective)
     T, own = columns.values[:, reduced.index], some.values[objective.index]
-    solved = _factor(reduced, columns)(np.column_stack([own, np.ones(len(own))]))
+    solved = _factor(reduced)(np.column_stack([own, np.ones(len(own))]))
     found = some.values - T @ solved[:, :-1]
     if reduced.fit_intercept:
         free = 1 - T @ solved[:, -1]
@@ -236,8 +232,8 @@ def covariance(objective: Objective, columns: Representers, some: Representers) 
     return Covariance(found, 1.0)
 
 
-def _factor(reduced: Objective, columns: Representers) -> Solve:
+def _factor(reduced: Objective) -> Solve:
     """Factor the covariance of the targets."""
-    A = columns.block()[np.ix_(reduced.index, reduced.index)]
+    A = reduced.space.gram()[np.ix_(reduced.index, reduced.index)]
     A.flat[:: len(A) + 1] += 1 / reduced.weights
     return spd_factor(A)

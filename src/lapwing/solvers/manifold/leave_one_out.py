@@ -83,7 +83,7 @@ def _refit(reduced: Objective, i: int, columns: Array, settings: ManifoldSetting
     return np.asarray(found.state.values[reduced.index[i]])
 
 
-def one_step_values(reduced: Objective, kernel: Array, scores: Array) -> Array:
+def one_step_values(reduced: Objective, scores: Array) -> Array:
     """Approximate the left-out score of each observation by one Newton step.
 
     Parameters
@@ -91,8 +91,6 @@ def one_step_values(reduced: Objective, kernel: Array, scores: Array) -> Array:
     reduced : Objective
         Problem on the labelled points, with gamma_A = 1, without a graph, and with a
         differentiable loss.
-    kernel : ndarray of shape (q, q)
-        Kernel matrix of its points.
     scores : ndarray of shape (l, c)
         Scores of the observations at its minimum.
 
@@ -104,7 +102,7 @@ def one_step_values(reduced: Objective, kernel: Array, scores: Array) -> Array:
     y, w, loss = reduced.targets, reduced.weights[:, None], reduced.loss
     scores = np.asarray(scores, dtype=np.float64)
     slopes, curvatures = w * loss.derivative(y, scores), w * loss.curvature(y, scores)
-    T = kernel[np.ix_(reduced.index, reduced.index)]
+    T = reduced.space.gram()[np.ix_(reduced.index, reduced.index)]
     values = scores.copy()  # leaving out an observation of slope 0 changes nothing
     for d, columns in equal_columns(curvatures):
         E = np.flatnonzero(d)
@@ -118,7 +116,7 @@ def one_step_values(reduced: Objective, kernel: Array, scores: Array) -> Array:
     return values
 
 
-def ridge_left_out_solutions(reduced: Objective, kernel: Array) -> tuple[Array, Array] | None:
+def ridge_left_out_solutions(reduced: Objective) -> tuple[Array, Array] | None:
     r"""Compute the solutions without each observation, by one inverse.
 
     Let :math:`B` be the inverse of :math:`T_{LL} + W^{-1}`, projected if there is a free bias,
@@ -129,9 +127,7 @@ def ridge_left_out_solutions(reduced: Objective, kernel: Array) -> tuple[Array, 
     ----------
     reduced : Objective
         Problem on the labelled points, with gamma_A = 1, without a graph, with the squared loss
-        and one column.
-    kernel : ndarray of shape (q, q)
-        Kernel matrix of its points.
+        and one column; on q points.
 
     Returns
     -------
@@ -140,7 +136,7 @@ def ridge_left_out_solutions(reduced: Objective, kernel: Array) -> tuple[Array, 
         is only one observation, or the matrix is singular in double precision.
     """
     l, y = len(reduced.index), reduced.targets[:, 0]
-    T = kernel[np.ix_(reduced.index, reduced.index)]
+    T = reduced.space.gram()[np.ix_(reduced.index, reduced.index)]
     found = _inverse(T, reduced.weights, bias=reduced.fit_intercept)
     if found is None or l < 2:
         return None
@@ -149,7 +145,7 @@ def ridge_left_out_solutions(reduced: Objective, kernel: Array) -> tuple[Array, 
     if not (diagonal > 0).all():
         return None
     residuals = beta / diagonal
-    coef = np.zeros((len(kernel), l))
+    coef = np.zeros((reduced.space.n_coef, l))
     np.add.at(coef, reduced.index, beta[:, None] - B * residuals)
     return coef, bias @ y - bias * residuals
 
