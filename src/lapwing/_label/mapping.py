@@ -23,8 +23,8 @@ from lapwing._label.model import LatestJob
 from lapwing.graphs.layout import neighbor_map
 from lapwing.plotting.drawing import principal_plane
 
-_MOST = 200_000  # points; more were not tried
-_LOWEST = 19  # lowest priority (niceness), so that the page is not slowed down
+_MAX_POINTS = 200_000  # more were not tried
+_NICENESS = 19  # the lowest priority, so that the page is not slowed down
 
 
 def can_map() -> bool:
@@ -66,7 +66,7 @@ class MapJob:
     def _make(self, given: tuple[PointGraph, Any]) -> None:
         prepared, points = given[0].prepared, given[1]
         problem = prepared.problem
-        if problem.n_points > _MOST:
+        if problem.n_points > _MAX_POINTS:
             return
         start = principal_plane(points, problem.rows)[0]
         path = os.pathsep.join(filter(None, sys.path))
@@ -98,7 +98,7 @@ def main(source: BinaryIO, target: BinaryIO) -> None:
         Gets the pickled coordinates.
     """
     if hasattr(os, "nice"):
-        os.nice(_LOWEST)
+        os.nice(_NICENESS)
     pickle.dump(neighbor_map(*pickle.load(source)), target)
 
 

@@ -38,7 +38,7 @@ _TIME = (
     r"(?:\s*(?P<half>[AaPp])\.?[Mm]\.?)?"
 )
 _ZONE = r"(?:\s*(?P<zone>Z|UTC|[+-]\d{2}(?::?\d{2})?))?"  # PostgreSQL leaves out minutes of 0
-_LATER = rf"(?:(?:[T\s]\s*|,\s*){_TIME}{_ZONE}(?:\s*Uhr)?)?"
+_TIME_AFTER = rf"(?:(?:[T\s]\s*|,\s*){_TIME}{_ZONE}(?:\s*Uhr)?)?"
 _WEEKDAY = r"(?:[^\W\d]{2,10}\.?,?\s+)?"
 _YEAR, _NUMBER, _NAME = r"(?P<year>\d{4}|\d{2})", r"\d{1,2}", r"(?P<name>[^\W\d_]{3,9})\.?"
 _DATES = {
@@ -52,7 +52,7 @@ _NAMED = (
 )
 # Dates that start with the year, or name the month, are read whatever the order.
 _PATTERNS = {
-    order: tuple(re.compile(date + _LATER) for date in (pattern, _DATES["ymd"], *_NAMED))
+    order: tuple(re.compile(date + _TIME_AFTER) for date in (pattern, _DATES["ymd"], *_NAMED))
     for order, pattern in _DATES.items()
 } | {CLOCK: (re.compile(rf"(?:1899-12-3[01] )?{_TIME}(?:\s*Uhr)?"),)}
 
@@ -66,7 +66,7 @@ def read_moment(text: str, order: str) -> datetime | None:
     order : str
         A member of `ORDERS`, or `CLOCK` for a time of day, which gets the date 1 January 1970.
     """
-    if not text or len(text) > LONGEST_NUMBER or not any(c.isdigit() for c in text):
+    if len(text) > LONGEST_NUMBER or not any(c.isdigit() for c in text):
         return None
     matches = (pattern.fullmatch(text) for pattern in _PATTERNS[order])
     found = next(filter(None, matches), None)

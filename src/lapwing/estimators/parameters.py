@@ -100,8 +100,7 @@ _RULES: dict[str, Rule] = {
         "'balanced', a dict from classes to their weights, or None",
     ),
     "class_prior": (is_prior_like, PRIOR_FORMS),
-    **dict.fromkeys(("max_iter", "n_components"), (is_count, "a whole number >= 1")),
-    "n_init": (is_count, "a whole number of starts, at least 1"),
+    **dict.fromkeys(("max_iter", "n_components", "n_init"), (is_count, "a whole number >= 1")),
     "n_eigenfunctions": optional((is_count, "a whole number >= 1")),
     "n_eigenvectors": optional(
         (is_word_or("auto", is_count), "a whole number >= 1, 'auto'"),

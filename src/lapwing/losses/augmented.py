@@ -18,7 +18,8 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import ClassVar, Self, TypeAlias
 
 import numpy as np
@@ -90,11 +91,10 @@ class ShiftedHinge(Augmented):
     """
 
     signs: Array
-    _duals: Array = field(init=False, repr=False)
 
-    def __post_init__(self) -> None:
-        # Computed once for all evaluations of a round; `object.__setattr__` as the class is frozen.
-        object.__setattr__(self, "_duals", -self.signs * self.multipliers)
+    @cached_property
+    def _duals(self) -> Array:
+        return np.asarray(-self.signs * self.multipliers)
 
     def _dual(self, y: Array, f: Array) -> Array:
         # `np.clip` takes three times as long with few points.

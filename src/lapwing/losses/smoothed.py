@@ -27,8 +27,8 @@ from lapwing.losses.base import Kind, Loss, UnlabeledLoss
 _STAND_IN = 0.0025
 # For the hinge the error of the mean is 0.005 deviations of the Gaussian, and halves with twice as
 # many nodes.
-_NODES, _SHARES = hermegauss(32)
-_SHARES = _SHARES / _SHARES.sum()
+_NODES, _WEIGHTS = hermegauss(32)
+_WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
 _ROOT = math.sqrt(2 * math.pi)
 
 
@@ -172,7 +172,7 @@ class _Average:
         """Average over the last argument, the scores; targets may come before them."""
         *targets, f = (np.asarray(part)[..., None] for part in scores)
         deviation = np.sqrt(np.asarray(self.variance, dtype=np.float64))
-        return function(*targets, f + deviation[..., None] * _NODES) @ _SHARES
+        return function(*targets, f + deviation[..., None] * _NODES) @ _WEIGHTS
 
 
 @dataclass(frozen=True, eq=False)

@@ -116,10 +116,10 @@ def calibrate(
             max_left_out=max_left_out,
             random_state=random_state,
         )
-        twin = copy(last)
-        twin.best_estimator_ = best
-        twin.transduction_proba_ = last_step(best).transduction_proba_
-        return replace_last(model, twin)
+        calibrated = copy(last)
+        calibrated.best_estimator_ = best
+        calibrated.transduction_proba_ = last_step(best).transduction_proba_
+        return replace_last(model, calibrated)
     if not isinstance(last, SemiSupervisedClassifier):
         raise TypeError(
             f"{type(last).__name__} cannot be calibrated here. Give a classifier of lapwing, or a "
@@ -127,7 +127,7 @@ def calibrate(
             "has CalibratedClassifierCV."
         )
     check_is_fitted(last)
-    twin = last._snapshot() if isinstance(last, Updatable) else copy(last)
+    calibrated = last._snapshot() if isinstance(last, Updatable) else copy(last)
     if not last.probability_n_labels_:
         trial = start(model, X, y, sample_weight)
         _check_data_of_the_fit(last, trial)
@@ -144,8 +144,8 @@ def calibrate(
                 "All decision values of the model are equal, so that no sharpness changes its "
                 "probabilities. Check the labels and the scale of the features."
             )
-        _sharpen(twin, found)
-    return replace_last(model, twin)
+        _sharpen(calibrated, found)
+    return replace_last(model, calibrated)
 
 
 def _check_data_of_the_fit(model: SemiSupervisedClassifier[Any, Any], trial: Trial) -> None:
@@ -298,11 +298,11 @@ def sure_rows(model: BaseEstimator, X: object = None, *, precision: float = 0.99
             FewLabelsWarning,
         )
     if X is None:
-        free, shares = ~last.labeled_, last.transduction_proba_
+        free, proba = ~last.labeled_, last.transduction_proba_
     else:
-        shares = model.predict_proba(X)
-        free = np.ones(len(shares), dtype=bool)
-    return _choose(shares, free, sharpness_of(last), precision)
+        proba = model.predict_proba(X)
+        free = np.ones(len(proba), dtype=bool)
+    return _confident_rows(proba, free, sharpness_of(last), precision)
 
 
 def sharpness_of(model: BaseEstimator) -> Sharpness:
@@ -312,36 +312,36 @@ def sharpness_of(model: BaseEstimator) -> Sharpness:
     )
 
 
-def probability_right(shares: Array, sharpness: Sharpness) -> Array:
+def probability_right(proba: Array, sharpness: Sharpness) -> Array:
     """Compute the probability that predictions with these probabilities are right."""
     nodes, weights = np.polynomial.hermite_e.hermegauss(_NODES)
-    best = [tempered(shares, np.exp(sharpness.spread * node)).max(axis=1) for node in nodes]
+    best = [tempered(proba, np.exp(sharpness.spread * node)).max(axis=1) for node in nodes]
     likely = np.average(best, axis=0, weights=weights)
-    return np.asarray((1 - _unseen(shares, sharpness).mean()) * likely)
+    return np.asarray((1 - _unseen(proba, sharpness).mean()) * likely)
 
 
-def _unseen(shares: Array, sharpness: Sharpness) -> Any:
+def _unseen(proba: Array, sharpness: Sharpness) -> Any:
     """Return the distribution of the fraction of rows in clusters without a label."""
     # The first label of a class defines it; only further labels are tests.
-    return beta(0.5, max(0, sharpness.n_labels - shares.shape[1]) + 0.5)
+    return beta(0.5, max(0, sharpness.n_labels - proba.shape[1]) + 0.5)
 
 
-def _choose(shares: Array, free: Array, sharpness: Sharpness, precision: float) -> SureRows:
-    probability = probability_right(shares, sharpness)
-    unseen = _unseen(shares, sharpness)
+def _confident_rows(proba: Array, free: Array, sharpness: Sharpness, precision: float) -> SureRows:
+    probability = probability_right(proba, sharpness)
+    unseen = _unseen(proba, sharpness)
     ordered = -np.sort(-probability[free])
     expected = np.cumsum(ordered) / np.arange(1, len(ordered) + 1)
     last_of_equals = np.append(ordered[1:] < ordered[:-1], True)[: len(ordered)]
     enough = np.flatnonzero((expected >= precision) & last_of_equals)
     if not len(enough):
-        none = np.zeros(len(shares), dtype=bool)
+        none = np.zeros(len(proba), dtype=bool)
         return SureRows(none, probability, np.inf, np.nan, (np.nan, np.nan))
     threshold = ordered[enough[-1]]
     sure = free & (probability >= threshold)
 
     def precision_at(side: float) -> float:
         factor = np.exp(side * NORMAL_95 * sharpness.spread)
-        right = tempered(shares[sure], factor).max(axis=1).mean()
+        right = tempered(proba[sure], factor).max(axis=1).mean()
         return float((1 - unseen.ppf(0.5 - 0.45 * side)) * right)
 
     interval = precision_at(-1.0), precision_at(1.0)

@@ -40,7 +40,7 @@ from lapwing.plotting.drawing import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_GROUND: Any = {"origin": "lower", "aspect": "auto", "interpolation": "bilinear", "zorder": 0}
+_BACKGROUND: Any = {"origin": "lower", "aspect": "auto", "interpolation": "bilinear", "zorder": 0}
 _BOUNDARY: Any = {"levels": [0.0], "linewidths": 1.6, "zorder": 2}
 
 
@@ -171,7 +171,7 @@ class DecisionMapDisplay(LegendDisplay):
         # None marks unlabelled rows for all estimators.
         given, marker = ([None] * len(points), None) if y is None else (y, unlabeled)
         codes = codes_of(given, len(points), marker, classes)
-        xx0, xx1 = _around(points, resolution)
+        xx0, xx1 = _grid_axes(points, resolution)
         grid = np.stack(np.meshgrid(xx0, xx1), axis=-1)
         asked = _with_column_names(X, grid.reshape(-1, 2))
         values = np.asarray(estimator.decision_function(asked), dtype=float)
@@ -210,17 +210,17 @@ class DecisionMapDisplay(LegendDisplay):
         """Colour the plane by class and margin, and draw the boundaries."""
         colors = require("matplotlib.colors", extra="plot", purpose="lapwing.plotting")
         n_classes = len(self.classes)
-        ahead = np.stack([_class_margin(self.scores, k) for k in range(n_classes)], axis=-1)
-        margin = ahead.max(axis=-1)
+        margins = np.stack([_class_margin(self.scores, k) for k in range(n_classes)], axis=-1)
+        margin = margins.max(axis=-1)
         # Not the maximum, because with a narrow peak at a label everything else would be white.
         strength = np.tanh(1.5 * margin / max(np.quantile(margin, 0.8), np.finfo(float).tiny))
         palette = np.array([colors.to_rgb(color_of(k)) for k in range(n_classes)])
         paper = np.array(paper_of(axes, inside=True))
         mix = (0.06 + 0.5 * strength)[..., None]
-        ground = paper + mix * (palette[ahead.argmax(axis=-1)] - paper)
+        ground = paper + mix * (palette[margins.argmax(axis=-1)] - paper)
         extent = (self.xx0[0], self.xx0[-1], self.xx1[0], self.xx1[-1])
-        self.image_ = axes.imshow(ground, extent=extent, **_GROUND)
-        levels = [ahead[..., k] for k in range(n_columns(n_classes))]
+        self.image_ = axes.imshow(ground, extent=extent, **_BACKGROUND)
+        levels = [margins[..., k] for k in range(n_columns(n_classes))]
         self.boundaries_ = [
             axes.contour(self.xx0, self.xx1, level, colors=ink_of(axes), **_BOUNDARY)
             for level in levels
@@ -291,7 +291,7 @@ def decision_map(
     ).ax_
 
 
-def _around(points: NDArray[Any], resolution: int) -> tuple[NDArray[Any], NDArray[Any]]:
+def _grid_axes(points: NDArray[Any], resolution: int) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return a grid along each axis that extends a little beyond the points."""
     low, high = points.min(axis=0), points.max(axis=0)
     pad = 0.12 * np.where(high > low, high - low, np.maximum(np.abs(low), 1.0))
