@@ -43,7 +43,7 @@ KERNEL = "a name, such as 'rbf', or a function (X, Z) -> matrix."
 RULES: list[tuple[type, str, str, tuple[Any, ...]]] = [
     (LapSVC, "gamma_A", f"{NUMBER}: the ambient norm", (0, -1.0, np.nan, np.inf, "a", None, True)),
     (LapSVC, "gamma_I", "a number >= 0; 0 means no graph.", (-0.5, np.inf, [1.0])),
-    (LapSVC, "gamma", "a finite number > 0, or 'scale'.", (0.0, -1, np.nan, None)),
+    (LapSVC, "gamma", "a finite number > 0, 'scale', 'wide' or 'auto'.", (0.0, -1, np.nan, None)),
     (LapSVC, "degree", f"{NUMBER}.", (0, "3")),
     (LapSVC, "coef0", "a finite number.", (None, np.inf)),
     (LapSVC, "kernel", KERNEL, (None, ["rbf"])),
@@ -69,7 +69,7 @@ RULES: list[tuple[type, str, str, tuple[Any, ...]]] = [
     (S3VC, "method", "one of 'continuation', 'quasi-newton', 'gradient', 'cccp', ", ("newton",)),
     (S3VC, "unlabeled_loss", "one of 'auto', 'gaussian', 'symmetric_hinge', or an obj", ("hat",)),
     (S3VC, "multi_class", "one of 'auto', 'ovo', 'ovr'.", ("crammer",)),
-    (S3VC, "n_init", "a whole number of starts, at least 1.", (0, 1.0)),
+    (S3VC, "n_init", f"{COUNT}.", (0, 1.0)),
     (EigenfunctionClassifier, "n_eigenfunctions", f"{COUNT}, or None.", (0,)),
     (EigenfunctionClassifier, "n_components", f"{COUNT}.", (0,)),
     (EigenfunctionClassifier, "n_bins", "a whole number >= 3.", (2,)),

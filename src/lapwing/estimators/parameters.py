@@ -28,6 +28,7 @@ from lapwing._parameters import (
 )
 from lapwing.classes.volumes import PRIOR_FORMS, is_prior_like
 from lapwing.estimators.choice import SOLVERS, STOPPING
+from lapwing.kernels import WIDTHS
 from lapwing.losses.base import Loss, TargetKind, UnlabeledLoss
 from lapwing.losses.registry import UNLABELED_LOSSES, loss_names
 from lapwing.solvers.low_density.methods import METHODS as S3VM_METHODS
@@ -57,7 +58,7 @@ _RULES: dict[str, Rule] = {
     ),
     "gamma": (
         lambda v: isinstance(v, str) or is_positive(v),
-        "a finite number > 0, or 'scale'",
+        f"a finite number > 0, {', '.join(map(repr, WIDTHS))} or 'auto'",
     ),
     "coef0": (is_number, "a finite number"),
     "gamma_A": (
