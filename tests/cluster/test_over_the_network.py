@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from sklearn.base import is_regressor
 
+from lapwing.model_selection import sure_rows
 from tests.cluster.conftest import Case, array, cluster_of
 from tests.cluster.test_estimators import EXAMPLES, pair, targets
 
@@ -56,3 +57,6 @@ def test_equals_the_fit_in_memory(name: str, client: Any) -> None:
     np.testing.assert_allclose(plain.predict(case.X), local.predict(case.X), **close)
     missing = {"transduction_", "transduction_proba_", "labeled_", "basis_", "affinity_"}
     assert set(vars(local)) - set(vars(plain)) <= missing | {"virtual_labels_"}
+    if hasattr(plain, "predict_proba"):
+        with pytest.raises(ValueError, match=r"no predictions of its training rows. Give X\.$"):
+            sure_rows(plain)

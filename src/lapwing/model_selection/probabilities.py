@@ -239,7 +239,7 @@ def sure_rows(model: BaseEstimator, X: object = None, *, precision: float = 0.99
     TypeError
         If the model is not a classifier of this library.
     ValueError
-        If `precision` is not in (0, 1].
+        If `precision` is not in (0, 1], or X is None for a model without training rows.
 
     Warns
     -----
@@ -288,6 +288,10 @@ def sure_rows(model: BaseEstimator, X: object = None, *, precision: float = 0.99
             "probabilities is unknown. For a search, pass its best_estimator_."
         )
     check_is_fitted(last)
+    if X is None and not hasattr(last, "labeled_"):  # to_local() of an estimator for clusters
+        raise ValueError(
+            f"This {type(last).__name__} has no predictions of its training rows. Give X."
+        )
     if isinstance(last, Updatable):
         last._warn_suggested()
     if last.probability_n_labels_ == 0:
