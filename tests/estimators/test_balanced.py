@@ -14,7 +14,7 @@ from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 
-from lapwing import BalancedGraphClassifier, KNNGraph, Landmarks, Linear
+from lapwing import BalancedGraphClassifier, KNNGraph, Landmarks
 from lapwing.estimators.balanced import _volume_problem
 from lapwing.estimators.diagnostics import warn_contradicted_prior
 from lapwing.estimators.template import prepare
@@ -139,18 +139,14 @@ def test_new_points_get_the_mean_of_regression_and_vote(space: Any) -> None:
     assert_allclose(scores(model.set_params(n_votes=0).fit(X, y), Z), smooth, atol=1e-6)
 
 
-@pytest.mark.parametrize(
-    "space", [None, Landmarks(20), Linear()], ids=["full", "landmarks", "linear"]
-)
+@pytest.mark.parametrize("space", [None, Landmarks(20)], ids=["full", "landmarks"])
 def test_functions_of_a_precomputed_kernel(space: Any) -> None:
-    """Linear functions take its columns as features, whatever the kernel."""
     X, y, _ = blobs()
     K = rbf_kernel(X)
     model = BalancedGraphClassifier(
         KNNGraph(5).affinity(X), kernel="precomputed", space=space, n_votes=0
     ).fit(K, y)
-    coef = model.coef_.T if isinstance(space, Linear) else model.alpha_
-    assert_allclose(scores(model, K), K @ coef + model.intercept_, atol=1e-8)
+    assert_allclose(scores(model, K), K @ model.alpha_ + model.intercept_, atol=1e-8)
 
 
 def test_sparse_points_are_partitioned_like_dense_ones() -> None:
