@@ -26,7 +26,7 @@ from lapwing._tables.embedding import PACKAGES, check_encoder
 from lapwing._tables.predictions import require_writer
 from lapwing._tables.preprocessing import IMPUTES, SCALES
 from lapwing._tables.reading import FORMATS, name_of
-from lapwing._tables.roles import ReadOptions
+from lapwing._tables.roles import ReadOptions, check_choice
 from lapwing._words import quoted, shell_command
 
 # Panels of the help, in the order in which it shows them.
@@ -355,8 +355,8 @@ class LabeledRequest(TableRequest):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _check_choice("--scale", self.scale, SCALES)
-        _check_choice("--impute", self.impute, IMPUTES)
+        check_choice("--scale", self.scale, SCALES)
+        check_choice("--impute", self.impute, IMPUTES)
         self.read_options, self.weights  # noqa: B018 - raise before a file is read
         if self.encoder is not None:
             check_encoder(self.encoder)
@@ -401,11 +401,6 @@ class LabeledRequest(TableRequest):
         outputs = [word for name, path in self.written.items() for word in (f"--{name}", path)]
         words = [*self._files, *self.words(brief=True), *outputs]
         return shell_command(["lapwing", self.verb, *words])
-
-
-def _check_choice(flag: str, value: str, known: tuple[str, ...]) -> None:
-    if value not in known:
-        raise ValueError(f"{flag} {value!r} must be one of {', '.join(known)}.")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -113,7 +113,7 @@ def _of_matrix(raw: RawTable) -> Features:
 
 
 def _encoded(reading: Reading, encoder: str, picture: str | None) -> Reading:
-    """Return the reading of free text or of the names of images by an encoder."""
+    """Replace the reading of free text, or of the column `picture` only, by that of an encoder."""
     if isinstance(reading, FreeTextReading) and picture in (None, reading.column):
         return EncodedReading(reading.column, encoder, picture is not None)
     return reading

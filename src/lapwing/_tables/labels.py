@@ -233,13 +233,13 @@ class LabelColumn:
         return cls(
             column,
             where,
-            " or ".join(["blank", *(repr(one) for one in none if one)]),
-            raw.decimal,
-            places,
-            options.incomplete,
-            regression,
-            remarks,
-            n_suggested,
+            hint=" or ".join(["blank", *(repr(one) for one in none if one)]),
+            decimal=raw.decimal,
+            places=places,
+            incomplete=options.incomplete,
+            regression=regression,
+            remarks=remarks,
+            n_suggested=n_suggested,
         )
 
     def labeled(self) -> NDArray[np.bool_]:

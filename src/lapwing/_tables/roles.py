@@ -17,6 +17,12 @@ DATE_ORDERS = ("auto", "day", "month")
 SEPARATORS = {"auto": "", ",": ",", ";": ";", "|": "|", "tab": "\t"}
 
 
+def check_choice(flag: str, value: str, known: Collection[str]) -> None:
+    """Raise ValueError for a value of an option that is not one of the known ones."""
+    if value not in known:
+        raise ValueError(f"{flag} {value!r} must be one of {', '.join(known)}.")
+
+
 @dataclass(frozen=True)
 class ReadOptions:
     """Options of reading a table: roles of its columns, and notation of its cells.
@@ -110,13 +116,9 @@ class ReadOptions:
 
     def __post_init__(self) -> None:
         """Raise ValueError for invalid options."""
-        for name, value, known in (
-            ("--decimal", self.decimal, DECIMALS),
-            ("--dates", self.dates, DATE_ORDERS),
-            ("--separator", self.separator, tuple(SEPARATORS)),
-        ):
-            if value not in known:
-                raise ValueError(f"{name} {value!r} must be one of {', '.join(known)}.")
+        check_choice("--decimal", self.decimal, DECIMALS)
+        check_choice("--dates", self.dates, DATE_ORDERS)
+        check_choice("--separator", self.separator, SEPARATORS)
         if len(self.layout) not in (0, 2):
             raise ValueError(f"--map takes two columns, x and y; {len(self.layout)} given.")
         if self.label is not None and self.labels_file is not None:

@@ -123,19 +123,20 @@ def soft_shares(problem: VolumeProblem, scores: Array, temperature: float) -> Ar
     np.maximum(shares, np.log(np.finfo(shares.dtype).tiny) / 2, out=shares)
     np.exp(shares, out=shares)
     shares /= shares.sum(axis=1, keepdims=True)
-    shares = shares.astype(problem.graph.dtype, copy=False)
-    shares[problem.index] = problem.labels
-    return np.asarray(shares)
+    return _with_labels(problem, shares)
 
 
 def positive_shares(problem: VolumeProblem, scores: Array) -> Array:
     """Normalise scores, approximately in [0, 1], to shares, and set those of labelled points."""
     # The root of the smallest number, so that quotients do not underflow.
     positive = np.maximum(scores, np.sqrt(np.finfo(problem.graph.dtype).tiny))
-    shares = positive / positive.sum(axis=1, keepdims=True)
+    return _with_labels(problem, positive / positive.sum(axis=1, keepdims=True))
+
+
+def _with_labels(problem: VolumeProblem, shares: Array) -> Array:
     shares = shares.astype(problem.graph.dtype, copy=False)
     shares[problem.index] = problem.labels
-    return np.asarray(shares)
+    return shares
 
 
 def side_by_side(problem: VolumeProblem, jobs: Sequence[Callable[[], T]]) -> list[T]:
