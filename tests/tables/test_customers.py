@@ -150,9 +150,9 @@ def test_rejects_new_rows_in_another_notation(tmp_path: Path, plain: Table) -> N
     lines = (tmp_path / "utf8.csv").read_text(encoding="utf-8").splitlines()[1:3]
     cells = [line.replace('"', "").split(";") for line in lines]
 
-    def amounts(*texts: str) -> Path:
+    def amounts(*texts: str, column: int = 8) -> Path:
         for row, text in zip(cells, texts, strict=True):
-            row[5:7], row[8] = ["", ""], text
+            row[5:7], row[column] = ["", ""], text
         return write(tmp_path / "n.csv", head + "".join(";".join(row) + "\n" for row in cells))
 
     path = amounts("1.5", "1.234")
@@ -160,8 +160,12 @@ def test_rejects_new_rows_in_another_notation(tmp_path: Path, plain: Table) -> N
         read_points(path, fitted(plain))
     table = read_points(path, fitted(plain), ReadOptions(decimal="."))
     assert table.X["Betrag"].to_list() == [1.5, 1.234]
-    with pytest.raises(ValueError, match=r"with decimal commas .* here it has decimal points"):
-        read_points(amounts("1.5 €", "1.234 €"), fitted(plain))  # or 1234 €
+    with pytest.raises(ValueError, match=r"'Umsatz', 'Betrag' was read with decimal commas"):
+        read_points(amounts("1.5 €", "2 €", column=5), fitted(plain))
+    # Texts such as 1.5 have one reading only.
+    commas = read(write(tmp_path / "p.csv", "x;z;y\n" + rows("{a},25;{b};{y}")))
+    pl.DataFrame({"x": ["1.5", "2.5"], "z": [1, 2]}).write_parquet(tmp_path / "n.parquet")
+    assert read_points(tmp_path / "n.parquet", fitted(commas)).X[:, 0].tolist() == [1.5, 2.5]
     points = read(write(tmp_path / "p.csv", "x,z,y\n" + rows("{a}.25,{b},{y}")))
     path = write(tmp_path / "c.csv", "x;z\n0,25;1\n1,375;2\n")  # or 1375
     with pytest.raises(ValueError, match=r"'x' was read with decimal points.*say --decimal ','"):

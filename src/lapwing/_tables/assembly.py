@@ -145,15 +145,7 @@ def encode_again(
             for reading in readings
         ]
     numbers = [one for one in readings if isinstance(one, NumberReading)]
-    mixed = [one.column for one in numbers if _mixes_marks(one, raw.cells[one.column])]
     errors = []
-    if mixed:
-        errors.append(
-            f"{raw.source}: {quoted(mixed)} was read with decimal commas when the model was "
-            "fitted, and here it has decimal points as well as points that may be either. Say "
-            "which with --decimal '.' or --decimal ','."
-        )
-    numbers = [one for one in numbers if one.column not in mixed]
     for then, now, mark in (("points", "commas", ","), ("commas", "points", ".")):
         other = [one.column for one in numbers if _has_other_mark(one, raw.cells[one.column], mark)]
         if other:
@@ -164,22 +156,16 @@ def encode_again(
     return _read_columns(raw, readings, errors, like)
 
 
-def _mixes_marks(reading: NumberReading, cells: Cells) -> bool:
-    """Return whether a column of decimal commas has points, and some that may be either."""
-    ambiguous = reading.decimal != "." and cells.fractions.size > 0
-    return ambiguous and any("." in text for text in cells.counts)
-
-
 def _has_other_mark(reading: NumberReading, cells: Cells, mark: str) -> bool:
-    """Return whether a column is usually written with this decimal mark, unlike in the fit.
+    """Return whether most numbers have this decimal mark, and the model would misread some.
 
     With points, 1,234 would be 1234; with commas, 1.234 would, and 1.5 € would be missing.
     """
-    if reading.decimal == mark:
-        return False
-    points, commas = cells.marks["."], cells.marks[","]
-    # Plain numbers with points are read in either case.
-    return points > commas if mark == "." else commas > points + cells.fractions.size
+    marks = cells.marks + Counter({".": cells.fractions.size})
+    other = replace(reading, decimal=mark)
+    return marks[mark] > marks[reading.decimal] and any(
+        reading.value(text) != other.value(text) for text in cells.counts
+    )
 
 
 def _choose_columns(
@@ -361,8 +347,8 @@ def missing_cells(features: Features) -> dict[str, tuple[int, int]]:
 
 
 def infinite_cells(features: Features) -> dict[str, tuple[int, int]]:
-    """Return the same as `missing_cells` for infinite numbers."""
-    return _wrong_cells(features, np.isinf)
+    """Return the same as `missing_cells` for infinite numbers, and those with infinite squares."""
+    return _wrong_cells(features, lambda x: np.abs(x) > np.float64(1e150))
 
 
 def _wrong_cells(features: Features, wrong: Callable[..., Any]) -> dict[str, tuple[int, int]]:
