@@ -154,9 +154,7 @@ _TWO = pd.DataFrame({"a": np.arange(20.0), "c": ["r", "b"] * 10})
         ({"keep": ["k's\nid"]}, pd.DataFrame({"k's\nid": [f"k{i}" for i in range(20)]}),
             r"""out with drop=\["k's\\nid"\]\.$"""),
         ({"text": [""]}, _TWO.rename(columns={"c": ""}), "a column of free text has the name ''"),
-        ({"scale": "standard"}, _TWO.assign(a=_TWO.a * 1e200),
-            r"squares of the numbers in column 'a' overflow.*drop=\['a'\]"),
-        ({}, [[10**310, 1], [2, 3], [4, 5]], "X: infinite values in 'x0'"),
+        ({}, [[np.inf, 1], [2, -1e308], [4, 1e308]], r"infinite values in 'x0' \(1\), 'x1' \(2\);"),
         ({"decimal": ";"}, None, "decimal=';' must be one of 'auto', '.', ','.$"),
         ({"dates": "x"}, None, "dates='x' must be one of 'auto', 'day', 'month'.$"),
         ({"encoder": 3}, None, "encoder 3 is neither a function nor a name"),
@@ -320,12 +318,6 @@ def test_sparse_points_are_no_data_frame(library: str) -> None:
     for encode in (encoder.fit_transform, encoder.fit(frame).transform):
         with pytest.raises(ValueError, match=r"set_output\(transform='default'\)"):
             encode(frame)
-
-
-def test_the_largest_numbers_are_read() -> None:
-    frame = pd.DataFrame({"a": [1e308, -1e308] * (N // 2), "b": np.arange(N) % 7 / 3})
-    encoder = TableEncoder(scale="none").fit(frame)
-    np.testing.assert_array_equal(encoder.transform(frame), frame.to_numpy())
 
 
 @pytest.mark.parametrize(

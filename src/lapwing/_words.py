@@ -25,15 +25,14 @@ def quoted(names: Iterable[object], most: int = 8) -> str:
     return listed([repr(name) for name in names], most)
 
 
-_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\udc80-\udcff]")
+_CONTROL = "\x00-\x1f\x7f-\x9f\udc80-\udcff"
 
 
 def shell_word(text: str) -> str:
     """Quote a word of a command; control characters are escaped, as messages cannot show them."""
-    if not _CONTROL.search(text):
+    if not re.search(f"[{_CONTROL}]", text):
         return shlex.quote(text)
-    bare = re.sub(r"[\\']", r"\\\g<0>", text)
-    return f"$'{_CONTROL.sub(_escape, bare)}'"
+    return "$'" + re.sub(rf"[{_CONTROL}\\']", _escape, text) + "'"
 
 
 def _escape(found: re.Match[str]) -> str:

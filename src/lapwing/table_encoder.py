@@ -360,7 +360,7 @@ def _in_python(message: str) -> str:
         "--weight", "weights"
     )
     # Quoted by `shell_word`.
-    name = r"""(\$'(?:\\.|[^'])*'|(?:'[^']*'|"[^"]*"|[^\s'"])+?)(?=[.,;]?(?:\s|$))"""
+    name = r"""(\$'[^']*'|(?:'[^']*'|"[^"]*"|[^\s'"])+?)(?=[.,;]?(?:\s|$))"""
 
     def as_list(found: re.Match[str]) -> str:
         word = found[2]

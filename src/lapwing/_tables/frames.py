@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import math
 import os
 import sys
 from collections.abc import Iterator, Mapping
@@ -136,8 +135,6 @@ def _plain(value: object) -> Any:
         value = value.astype(f"{value.dtype.kind}8[us]")
     if isinstance(value, np.generic):
         value = value.item()
-    if isinstance(value, int) and abs(value) > sys.float_info.max:
-        return math.inf if value > 0 else -math.inf  # as in texts
     return float(value) if isinstance(value, (bool, Decimal)) else value
 
 

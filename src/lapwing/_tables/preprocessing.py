@@ -199,8 +199,7 @@ def preprocess(
     Raises
     ------
     ValueError
-        If a column of free text has no words, a weight is not of a column of free text, or numbers
-        are too large to be standardised.
+        If a column of free text has no words, or a weight is not of a column of free text.
 
     Notes
     -----
@@ -240,7 +239,6 @@ def preprocess(
     elif steps:
         with np.errstate(**OVERFLOW):
             points = Pipeline(steps).fit_transform(points)
-        _check_scales(steps, numeric)
     if impute != "none":
         described.append(f"missing numbers replaced by the {impute} of their column")
     if is_sparse(points):
@@ -377,9 +375,6 @@ def _fit_columns(
                     f"Leave it out with --drop {shell_word(name)}."
                 ) from None
         raise
-    numbers = columns.named_transformers_.get("numeric")
-    if isinstance(numbers, Pipeline):
-        _check_scales(numbers.steps, features.named(NUMERIC))
     if not words and not features.vectors:
         return points
     if words:
@@ -400,18 +395,6 @@ def _fit_columns(
     parts = [name for name, _, _ in columns.transformers_]
     columns.set_params(transformer_weights={name: scale[places[name].start] for name in parts})
     return points.multiply(scale[None, :]) if words else points * scale
-
-
-def _check_scales(steps: Iterable[tuple[str, Any]], names: Sequence[str]) -> None:
-    """Raise ValueError if numbers are too large to be standardised by fitted steps."""
-    scaler = dict(steps).get("scale")
-    variances = [] if scaler is None else scaler.var_.tolist()
-    huge = [name for name, v in zip(names, variances, strict=False) if not np.isfinite(v)]
-    if huge:
-        raise ValueError(
-            f"the squares of the numbers in column {quoted(huge)} overflow. Write them in a "
-            f"larger unit, or leave the column out with --drop {shell_word(huge[0])}."
-        )
 
 
 def _largest_singular_value(block: Any) -> float:
