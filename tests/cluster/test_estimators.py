@@ -260,8 +260,8 @@ def test_rejects_points_of_predictions(client: Any) -> None:
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        (DaskS3VC(method="cccp"), r"method='cccp' needs a number for each unlabelled point"),
-        (DaskS3VC(unlabeled_loss="symmetric_hinge"), r"unlabeled_loss='symmetric_hinge' has kinks"),
+        (DaskS3VC(method="cccp"), r"method='cccp' with unlabeled_loss='auto' needs a number"),
+        (DaskS3VC(unlabeled_loss="symmetric_hinge"), r"unlabeled_loss='symmetric_hinge' needs"),
         (DaskLapERLSClassifier(space=Landmarks(0)), r"n_components=0 must be a whole number"),
         (DaskLapERLSClassifier(graph=KNNGraph(0)), r"n_neighbors=0 must be a whole number"),
         (DaskLapERLSClassifier(graph=KNNGraph(power=0)), r"power=0 must be a whole number"),

@@ -42,17 +42,12 @@ class LowDensityEngine(ClassifierOnCluster, S3VC):
     _takes_sparse = True
 
     def _refuse(self) -> None:
-        if self.method not in _METHODS:
-            raise ValueError(
-                f"method={self.method!r} needs a number for each unlabelled point at the client, "
-                f"which clusters do not support. Use one of {', '.join(map(repr, _METHODS))}."
-            )
         loss = choose_unlabeled_loss(self.unlabeled_loss, self.method, float(self.s))
-        if not loss.kind.differentiable:
+        if self.method not in _METHODS or not loss.kind.differentiable:
             raise ValueError(
-                f"unlabeled_loss={self.unlabeled_loss!r} has kinks, and descent to a kink needs a "
+                f"method={self.method!r} with unlabeled_loss={self.unlabeled_loss!r} needs a "
                 "number for each unlabelled point at the client, which clusters do not support. "
-                "Use a differentiable one, such as 'gaussian'."
+                f"Use one of {', '.join(map(repr, _METHODS))} and a differentiable loss."
             )
 
     def _prepare(self, targets: Targets, problem: Any, progress: Stages) -> LowDensityPrepared:
