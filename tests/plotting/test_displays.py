@@ -467,7 +467,7 @@ def without_left_out_labels() -> Any:
         (lambda: draw_map(KNeighborsClassifier().fit(X, TRUTH), X),
          "needs a classifier with a decision_function, got KNeighborsClassifier"),
         (lambda: draw_map(SVC(decision_function_shape="ovo").fit(X, np.arange(30) % 4), X),
-         "The decision_function of SVC has 6 columns, and there are 4 classes"),
+         "The decision_function of SVC must have a column for each of the 4 classes, and has 6."),
         (lambda: scatter(np.ones((30, 3)), TRUTH), "two columns, got 3"),
         (lambda: scatter(X, TRUTH[1:]), "numbers of samples: [30, 29, 30, 30]"),
         *((lambda confidence=confidence: scatter(X, TRUTH, confidence=confidence),

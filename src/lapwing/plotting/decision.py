@@ -178,9 +178,8 @@ class DecisionMapDisplay(LegendDisplay):
         scores = of_each_class(as_columns(values))
         if scores.shape[1] != len(classes):
             raise ValueError(
-                f"The decision_function of {type(estimator).__name__} has {scores.shape[1]} "
-                f"columns, and there are {len(classes)} classes: it must have one for each class. "
-                "Use decision_function_shape='ovr' if it is an SVC."
+                f"The decision_function of {type(estimator).__name__} must have a column for each "
+                f"of the {len(classes)} classes, and has {scores.shape[1]}."
             )
         display = cls(
             xx0=xx0,
