@@ -228,12 +228,6 @@ FITS: list[tuple[Any, dict[str, Any], str]] = [
     (LapSVR(), {"y": np.where(ROW == 7, np.inf, T)}, "y contains infinity, first at row 7"),
     (LapSVC(graph=KNNGraph(5)), THREE_POINTS, r"n_neighbors=5 must be smaller .*n=3"),
     (LINEAR, {"X": np.float32(X * 1e25)}, r"products overflow float32\. Scale the features"),
-    (
-        LapSVR(),
-        {"X": np.float32(X), "y": T * 1e20},
-        "whose squares overflow float32",
-    ),
-    (LapSVC(), {"X": np.float32(X), "sample_weight": ROW * 1e30}, "its sum weighted by sample_wei"),
     (S3VC(space=Linear()), {"X": np.float32(X * 1e25)}, "products overflow float32"),
     (LINEAR, {"X": np.float32(X * 1e-20)}, r"products underflow float32\. Scale the features"),
     (

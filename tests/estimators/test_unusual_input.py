@@ -48,14 +48,6 @@ def test_a_single_target_gives_finite_answers(regressor: Any) -> None:
     assert np.isfinite(regressor.fit(X, y).predict(X)).all()
 
 
-def test_a_weight_that_is_zero_in_float32_removes_no_row() -> None:
-    X, y, _ = labeled_curve()
-    weights = np.where(np.arange(len(X)) == np.flatnonzero(~np.isnan(y))[0], 1e-60, 1.0)
-    expected = LapRLSRegressor(gamma_A=0.1).fit(X, y, sample_weight=weights).predict(X)
-    found = LapRLSRegressor(gamma_A=0.1).fit(X.astype(np.float32), y, sample_weight=weights)
-    np.testing.assert_allclose(found.predict(X), expected, atol=1e-3)
-
-
 @pytest.mark.parametrize("kernel", ["rbf", "linear", "laplacian", "cosine", "poly"])
 @pytest.mark.parametrize("form", [halves, long_indices])
 def test_sparse_points_of_unusual_form_equal_dense_points(form: Any, kernel: str) -> None:

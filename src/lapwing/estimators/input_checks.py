@@ -155,18 +155,6 @@ def check_target_scale(targets: Array, weights: Array, dtype: np.dtype[Any]) -> 
         )
 
 
-def check_loss_scale(targets: Array, weights: Array, dtype: np.dtype[Any]) -> None:
-    """Raise ValueError if squares of targets, or of their weighted sum, overflow."""
-    sizes = np.abs(targets)
-    largest = float(max(sizes.max(), (weights @ sizes).max()))
-    if largest > float(np.sqrt(np.finfo(dtype).max / 1e3)):
-        raise ValueError(
-            "y, or its sum weighted by sample_weight and class_weight, has values up to "
-            f"{largest:.3g}, whose squares overflow {np.dtype(dtype)}. Scale y and the weights to "
-            "about one."
-        )
-
-
 def check_linear_scale(X: PointData) -> None:
     """Raise ValueError for points whose dot products overflow or underflow."""
     largest, info = largest_value(X), np.finfo(X.dtype)

@@ -341,14 +341,12 @@ class ManifoldEstimator(
 
     def _objective(self, prepared: ManifoldPrepared) -> Objective:
         problem, space, laplacian = prepared.problem, prepared.space, prepared.laplacian
-        input_checks.check_loss_scale(problem.targets, problem.weights, space.dtype)
-        weights = np.maximum(problem.weights, np.finfo(space.dtype).tiny)  # 0 would be no label
         return Objective(
             space,
             self._loss(),
             problem.index,
             problem.targets.astype(space.dtype),
-            weights.astype(space.dtype),
+            problem.weights.astype(space.dtype),
             float(self.gamma_A),
             None if laplacian is None else laplacian.scaled(float(self.gamma_I)),
             bool(self.fit_intercept),

@@ -412,10 +412,7 @@ class Scores:
 def standard_error(values: Array, weights: Array) -> float:
     """Compute the standard error of a weighted mean, for weights that sum to 1."""
     l = len(values)
-    deviations = values - weights @ values
-    # A power of 2 near the largest one, as their squares may leave the range of float64.
-    unit = 2.0 ** (int(np.frexp(np.abs(deviations).max())[1]) - 1)
-    return unit * float(np.sqrt(weights**2 @ (deviations / unit) ** 2 * l / (l - 1)))
+    return float(np.sqrt(weights**2 @ (values - weights @ values) ** 2 * l / (l - 1)))
 
 
 def _same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
