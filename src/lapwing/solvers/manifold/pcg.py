@@ -98,8 +98,9 @@ def _with_bias_unit(objective: Objective) -> Objective:
     space = objective.space
     unit = np.zeros((space.n_points, len(some)), dtype=space.dtype)
     unit[some, np.arange(len(some))] = 1
-    norms = np.diag(np.asarray(space.values(space.represent(unit)))[some])
-    return replace(objective, bias_unit=bias_unit(np.maximum(norms, 0).astype(np.float64)))
+    coef = space.represent(unit)
+    norms = space.dot(coef, coef, space.values(coef))
+    return replace(objective, bias_unit=bias_unit(np.maximum(norms, 0)))
 
 
 @dataclass
