@@ -517,8 +517,7 @@ def test_warns_at_max_iter(estimator: Any, message: str, monkeypatch: pytest.Mon
 
 @pytest.mark.parametrize("estimator", [LapSVC(loss="hinge"), LapSVR(epsilon=0.01)], ids=repr)
 def test_warns_if_libsvm_does_not_converge(monkeypatch: pytest.MonkeyPatch, estimator: Any) -> None:
-    monkeypatch.setattr(kinks, "_MAX_STEPS", 1)
-    monkeypatch.setattr(kinks, "_STEPS_PER_LABEL", 0)
+    monkeypatch.setattr(kinks, "_STEPS_PER_LABEL", 1)
     monkeypatch.setattr(kinks, "ROUNDS", 1)  # the method of multipliers goes on after libsvm
     found = warned(lambda: estimator.fit(X, labels(type(estimator))))
     texts = [str(w.message) for w in found if w.category is ConvergenceWarning]
