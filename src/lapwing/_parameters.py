@@ -94,6 +94,15 @@ def check(parameters: Mapping[str, Any], rules: Mapping[str, Rule]) -> None:
             raise ValueError(f"{name}={value!r} must be {text}.")
 
 
+def changed(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """Return the sorted names of values that are neither the same object nor equal scalars."""
+
+    def same(one: Any, other: Any) -> bool:
+        return one is other or (np.isscalar(one) and np.isscalar(other) and bool(one == other))
+
+    return [name for name in sorted({*before, *now}) if not same(before.get(name), now.get(name))]
+
+
 def is_number(value: object) -> bool:
     """Return whether a value is a finite number."""
     real = isinstance(value, (int, float, np.integer, np.floating))

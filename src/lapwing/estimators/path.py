@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lapwing._arrays import Array
-from lapwing._parameters import parameters
+from lapwing._parameters import changed, parameters
 from lapwing._rows.base import PointData
 from lapwing.classes.decoding import predict_codes
 from lapwing.estimators import diagnostics, input_checks
@@ -81,7 +81,7 @@ def same_edges(one: GraphRecipe, other: GraphRecipe) -> bool:
     if type(one) is not type(other) or not hasattr(one, "get_params"):
         return False
     mine, its = (graph.get_params(deep=False) for graph in (one, other))  # type: ignore[attr-defined]
-    return _same(mine | {"power": None}, its | {"power": None})
+    return not changed(mine | {"power": None}, its | {"power": None})
 
 
 def width_of(
@@ -377,7 +377,7 @@ class Scores:
         point at 3 labels on the first sets.
         """
         best = self.best
-        known = next((i for i, each in enumerate(self.settings) if _same(each, usual)), best)
+        known = next((i for i, each in enumerate(self.settings) if not changed(each, usual)), best)
         if self.log_likelihood is not None:
             finite = np.isfinite(self.log_likelihood)  # infinite for equal targets
             likely = np.where(finite, self.log_likelihood, -np.inf)
@@ -413,11 +413,3 @@ def standard_error(values: Array, weights: Array) -> float:
     """Compute the standard error of a weighted mean, for weights that sum to 1."""
     l = len(values)
     return float(np.sqrt(weights**2 @ (values - weights @ values) ** 2 * l / (l - 1)))
-
-
-def _same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Return whether two settings are equal; graphs must be the same objects."""
-    return all(
-        value is other[name] or (np.isscalar(value) and value == other[name])
-        for name, value in one.items()
-    )

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from lapwing._arrays import Array
 from lapwing._host.threads import single_blas_thread
-from lapwing._parameters import is_count, parameters
+from lapwing._parameters import changed, is_count, parameters
 from lapwing._rows.base import PointData, PointsLike, is_rows
 from lapwing.classes.decoding import of_each_class, predict_codes
 from lapwing.classes.label_checks import new_spelling, suspicious
@@ -383,19 +383,10 @@ class Updatable(SemiSupervisedEstimator[P, S]):
 
 def _refuse_changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> None:
     """Raise ValueError if parameters were changed after a fit."""
-
-    def same(name: str) -> bool:
-        one, other = before.get(name), now.get(name)
-        return one is other or (np.isscalar(one) and np.isscalar(other) and bool(one == other))
-
-    changed = [
-        name
-        for name in sorted({*before, *now})
-        if name.rpartition("__")[2] not in _MAY_CHANGE and not same(name)
-    ]
-    if changed:
+    names = [name for name in changed(before, now) if name.rpartition("__")[2] not in _MAY_CHANGE]
+    if names:
         raise ValueError(
-            f"{', '.join(changed)} changed after the fit, but add_labels continues the fit with "
+            f"{', '.join(names)} changed after the fit, but add_labels continues the fit with "
             "its parameters. Call fit with all labels."
         )
 
