@@ -592,8 +592,6 @@ NUMBERS = Candidate("numbers", LapRLSRegressor(), SHEETS)
         ({"max_left_out": "a"}, ValueError, "max_left_out='a' must be a whole number"),
         ({"max_samples": np.nan}, ValueError, "max_samples=nan must be a whole number"),
         ({"random_state": -1}, ValueError, "random_state=-1 must be None, a whole number from 0"),
-        ({"candidates": [replace(SVM, name=np.nan)]}, TypeError, "name of a Candidate must be a t"),
-        ({"candidates": [replace(SVM, assumption=[])]}, TypeError, "assumption of a Candidate"),
     ],
 )
 def test_wrong_options_are_refused(options: Any, error: type[Exception], message: str) -> None:

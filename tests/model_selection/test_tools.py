@@ -194,20 +194,6 @@ def test_rejects_splits_without_one_prediction_per_label(cv: Any, message: str) 
         labeled_cross_val_predict(LapSVC(), X, Y, cv=cv)
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"cv": [0, 1]}, r"cv=\[0, 1\] must be a number of folds, a splitter"),
-        ({"cv": 1}, "n_splits=1 must be a whole number of at least 2"),
-        ({"method": None}, "method=None must be the name of a method"),
-        ({"params": "a"}, "params='a' must be a dict of parameters of fit, or None"),
-    ],
-)
-def test_rejects_wrong_options(options: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        labeled_cross_val_predict(LapSVC(), X, Y, **options)
-
-
 def test_rejects_columns_of_fits_with_different_classes() -> None:
     ants = np.flatnonzero(KNOWN & (CODES == 0))
     bees = np.flatnonzero(KNOWN & (CODES == 1))[:2]

@@ -438,10 +438,6 @@ def _check_candidates(candidates: Any, regression: bool) -> None:
             f"candidates must be a list of Candidate, and has {wrong[0]!r}. Give each a name and "
             'an assumption: [Candidate("mine", estimator, "classes are ...")].'
         )
-    for one in candidates:
-        for what, text in (("name", one.name), ("assumption", one.assumption)):
-            if not isinstance(text, str):
-                raise TypeError(f"The {what} of a Candidate must be a text, not {text!r}.")
     if not candidates:
         raise ValueError("candidates is empty. Give at least one Candidate, or None for the usual.")
     kind = SemiSupervisedRegressor if regression else SemiSupervisedClassifier

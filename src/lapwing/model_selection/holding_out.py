@@ -44,7 +44,6 @@ from lapwing._parameters import (
     FLAG,
     FLAG_OR_AUTO,
     SEED,
-    Rule,
     check,
     count,
     is_number,
@@ -247,10 +246,7 @@ class ShuffledFolds(LabeledFolds):
     unlabeled: object = "auto"
 
     def __post_init__(self) -> None:
-        check(
-            {"n_splits": self.n_splits, "shuffle": self.shuffle, "random_state": self.random_state},
-            {"n_splits": count(2), "shuffle": FLAG, "random_state": SEED},
-        )
+        check(vars(self), {"n_splits": count(2), "shuffle": FLAG, "random_state": SEED})
         # Refuses a seed without shuffling.
         KFold(self.n_splits, shuffle=self.shuffle, random_state=self.random_state)
 
@@ -421,15 +417,8 @@ class LabeledShuffleSplit(LabeledSplitter):
 
     def __post_init__(self) -> None:
         size = optional((is_number, "a fraction or a number of labels"))
-        check(
-            {
-                "n_splits": self.n_splits,
-                "test_size": self.test_size,
-                "train_size": self.train_size,
-                "random_state": self.random_state,
-            },
-            {"n_splits": COUNT, "test_size": size, "train_size": size, "random_state": SEED},
-        )
+        rules = {"n_splits": COUNT, "test_size": size, "train_size": size, "random_state": SEED}
+        check(vars(self), rules)
 
     def _count_splits(self, y: ArrayLike | None) -> int:
         return self.n_splits
@@ -725,16 +714,6 @@ class HeldOut(NamedTuple):
     predictions: Array
 
 
-_RULES: dict[str, Rule] = {
-    "cv": (
-        lambda v: all(hasattr(split, "__len__") and len(split) == 2 for split in v),
-        "a number of folds, a splitter, pairs (train, test) of row numbers, or None",
-    ),
-    "method": (lambda v: isinstance(v, str), "the name of a method, such as 'predict'"),
-    "params": optional((lambda v: isinstance(v, Mapping), "a dict of parameters of fit")),
-}
-
-
 def labeled_cross_val_predict(
     estimator: BaseEstimator,
     X: PointsLike,
@@ -799,7 +778,6 @@ def labeled_cross_val_predict(
     >>> print(rows, predictions)
     [ 2  7 12 17] [0 0 1 1]
     """
-    check({"method": method, "params": params}, _RULES)
     warn_row_order(X, y)
     X, y = indexable(X, read_column(y))
     labels = read_labels(y, unlabeled, not is_classifier(estimator))
@@ -834,9 +812,6 @@ def _splitter(cv: Any, classifier: bool, unlabeled: object) -> Any:
         if getattr(cv, "regression", None) == "auto":  # determined by the estimator
             cv = copy(cv)
             cv.regression = not classifier
-        if hasattr(cv, "__iter__") and not isinstance(cv, str):
-            cv = list(cv)
-            check({"cv": cv}, _RULES)
         return check_cv(cv)
     n_splits = 5 if cv is None else int(cv)
     if classifier:
