@@ -132,7 +132,7 @@ def choose_order(texts: Iterable[str], usual: str) -> tuple[str, int, bool]:
 
 def days_between(moments: NDArray[np.datetime64], origin: np.datetime64) -> NDArray[np.float64]:
     """Compute days since `origin`, with fractions; NaN for missing dates."""
-    return np.where(np.isnat(moments), np.nan, (moments - origin) / np.timedelta64(1, "D"))
+    return np.asarray((moments - origin) / np.timedelta64(1, "D"))
 
 
 def weekdays(moments: NDArray[np.datetime64]) -> NDArray[np.float64]:
@@ -143,8 +143,7 @@ def weekdays(moments: NDArray[np.datetime64]) -> NDArray[np.float64]:
 
 def hours_of_day(moments: NDArray[np.datetime64]) -> NDArray[np.float64]:
     """Compute hours since midnight; NaN for missing times."""
-    since = moments - moments.astype("datetime64[D]")
-    return np.where(np.isnat(moments), np.nan, since / np.timedelta64(1, "h"))
+    return np.asarray((moments - moments.astype("datetime64[D]")) / np.timedelta64(1, "h"))
 
 
 def circle(values: NDArray[np.float64], period: float) -> Sequence[NDArray[np.float64]]:
