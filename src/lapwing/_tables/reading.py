@@ -92,8 +92,8 @@ def read_raw(paths: Sequence[Path], selection: Selection) -> RawTable:
     with _open_all(paths, selection) as sources:
         raw, answer_files = _read_files(paths, sources, selection)
         if raw.n_empty and selection.labels_file is not None:
-            # The page to label on writes no lines for empty rows; others do. A pipe is read only
-            # once.
+            # `lapwing label` writes no lines for empty rows, other programs do. A pipe cannot be
+            # counted first.
             labels = Path(selection.labels_file)
             if not labels.is_file() or count_labels(labels) != raw.n:
                 selection = replace(selection, empty_rows=True)
