@@ -30,12 +30,10 @@ from sklearn.decomposition import PCA
 from lapwing._arrays import Array, as_dense, is_sparse
 from lapwing._host.memory import require_memory
 from lapwing._host.warn import warn
-from lapwing._rows.base import PointData, blocks_of, is_rows, moments_of, rows_of
+from lapwing._rows.base import PointData, blocks_of, is_rows, moments_of
 from lapwing.exceptions import TiedPointsWarning
 from lapwing.graphs.base import check_magnitude
 from lapwing.graphs.order_statistics import Columns, StreamedColumns, ViewedColumns, quantiles
-from lapwing.graphs.search import squarable
-from lapwing.linalg import column_variances
 
 _BLOCK_BYTES = 2**24  # of coordinates: 16 MB, as several copies are in memory
 _MOST_BINS = 2000  # half a second per direction
@@ -472,16 +470,10 @@ def _decomposed(X: Any, n_components: int) -> tuple[Array, Array, Array]:
     There is at least one direction more than requested, to detect ties of the last ones.
     """
     n, d = X.shape
-    varies = column_variances(X) > 0
     if d <= _COVARIANCE_FEATURES or is_rows(X):
         known = moments_of(X).mean if is_rows(X) else X.mean(axis=0, dtype=np.float64)
-        # Exact in constant columns, whose rounding errors would be a direction if no others vary.
-        first = as_dense(rows_of(X, np.zeros(1, dtype=np.intp)))[0]
-        mean = np.where(varies, np.asarray(known).ravel(), first)
+        mean = np.asarray(known).ravel()
         return mean, *covariance_eigenpairs(_columns(X), n, mean)
-    X, scale = squarable(X)
-    if not varies.any():  # ARPACK does not start
-        return np.asarray(X.mean(axis=0)).ravel() * scale, np.empty(0), np.empty((d, 0))
     q = min(n_components + 1, min(n, d) - 1)
     require_memory(
         8 * d * (2 * q + 20) + (0 if is_sparse(X) else X.nbytes),
@@ -492,7 +484,7 @@ def _decomposed(X: Any, n_components: int) -> tuple[Array, Array, Array]:
     pca = PCA(q, svd_solver="arpack", random_state=0).fit(X)
     parts = (pca.mean_, pca.explained_variance_, pca.components_.T)
     mean, variances, vectors = (part.astype(np.float64) for part in parts)
-    return mean * scale, variances * scale**2, vectors
+    return mean, variances, vectors
 
 
 def covariance_eigenpairs(columns: Columns, n: int, mean: Array) -> tuple[Array, Array]:
