@@ -106,9 +106,12 @@ def test_weights_default_to_one_and_are_float64() -> None:
         ([1, -2, 1, 1], r"sample_weight must not be negative on labelled rows: row 1 has -2\.0"),
         ([0, 0, 1, 1], r"sample_weight is zero on every labelled row, so no label is left"),
         ([1, 1, 1], r"sample_weight has the shape \(3,\), and X has 4 rows"),
-        ([1, np.nan, 1, 1], r"sample_weight holds NaN, first at row 1\. Give every row a finite"),
+        (
+            [1, np.nan, 1, 1],
+            r"sample_weight holds NaN or infinity, first at row 1\. Give every row",
+        ),
         ([1, 1, 1, np.nan], r"first at row 3\. .* unlabelled ones too, e\.g\. 1\."),
-        ([1, np.inf, 1, 1], r"sample_weight holds infinity, first at row 1"),
+        ([1, np.inf, 1, 1], r"sample_weight holds NaN or infinity, first at row 1"),
         ([1, 1e300, 1, 1], r"at most 1e\+100, .* the largest is 1e\+300\. Divide all of them"),
     ],
 )

@@ -145,20 +145,15 @@ def read_row_weights(sample_weight: ArrayLike, n_rows: int) -> Array:
             "for each row."
         )
     try:
-        weights = given.astype(np.float64) if given.dtype.kind in "biufO" else None
-    except (TypeError, ValueError, OverflowError):
-        weights = None
-    if weights is None:
-        raise ValueError(
-            f"sample_weight must be numbers, one for each row, and its type is {given.dtype}."
-        )
+        weights = given.astype(np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"sample_weight must be numbers, and its type is {given.dtype}.") from None
     wrong = np.flatnonzero(~np.isfinite(weights))
     if len(wrong):
         # At an unlabelled row it would only cause an error when `add_labels` labels it.
-        what = "NaN" if np.isnan(weights[wrong[0]]) else "infinity"
         raise ValueError(
-            f"sample_weight holds {what}, first at row {wrong[0]}. Give every row a finite weight, "
-            "unlabelled ones too, e.g. 1."
+            f"sample_weight holds NaN or infinity, first at row {wrong[0]}. Give every row a "
+            "finite weight, unlabelled ones too, e.g. 1."
         )
     return weights
 

@@ -25,7 +25,7 @@ def split_targets(y: Any) -> list[Any] | None:
     """Return the columns of several targets, in the types of y; None if y is one target."""
     if isinstance(y, (list, tuple)):
         # A list of rows. Ragged lists and lists of objects fail when they are read as one target.
-        width = {len(row) if _is_row(row) else 0 for row in y}
+        width = {len(row) if np.ndim(row) == 1 else 0 for row in y}
         if len(width) != 1 or max(width) < 2:
             return None
         return [[row[j] for row in y] for j in range(max(width))]
@@ -33,10 +33,6 @@ def split_targets(y: Any) -> list[Any] | None:
     if len(shape) != 2 or shape[1] < 2 or is_sparse(y):
         return None
     return [_safe_indexing(y, j, axis=1) for j in range(shape[1])]
-
-
-def _is_row(value: object) -> bool:
-    return isinstance(value, (list, tuple)) or (isinstance(value, np.ndarray) and value.ndim == 1)
 
 
 @contextmanager
