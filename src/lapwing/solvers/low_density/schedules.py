@@ -90,12 +90,10 @@ def first_smoothing(objective: LowDensityObjective) -> float:
     norms = objective.features.squared_norms[objective.unlabeled]
     away = norms > 0  # a point at the origin adds a constant (errata C5)
     scales = np.zeros(objective.features.n_points)
-    size = objective.largest_norm  # powers of the norms themselves could leave the range
-    weights = objective.unlabeled_weights[away]
-    scales[objective.unlabeled[away]] = weights / (norms[away] / size) ** q
+    scales[objective.unlabeled[away]] = objective.unlabeled_weights[away] / norms[away] ** q
     if not scales.any():
         return 0.0
-    return float((kappa * _largest_eigenvalue(objective, scales)) ** (1 / q)) / size
+    return float((kappa * _largest_eigenvalue(objective, scales)) ** (1 / q))
 
 
 def _largest_eigenvalue(objective: LowDensityObjective, scales: Array) -> float:
