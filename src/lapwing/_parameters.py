@@ -113,7 +113,7 @@ def is_number(value: object) -> bool:
 
 
 def is_count(value: object, least: int = 1) -> bool:
-    """Return whether a value is a whole number of at least 1, or of another least one."""
+    """Return whether a value is a whole number of at least `least`."""
     whole = isinstance(value, (int, np.integer))
     return whole and not isinstance(value, bool) and value >= least  # type: ignore[operator]
 

@@ -100,7 +100,7 @@ def prior_offsets(F: Array, prior: Array) -> ClassOffsets:
         offsets = _threshold(points[:, 0], mass, targets[1])
     else:
         offsets = _centre(points, targets, transport(points, mass, targets))
-    # Of the values as given, as ties are decided by rounding.
+    # From the values as given: less their maxima, they may break ties differently by rounding.
     volumes = np.bincount(predict_codes(given + offsets), minlength=c).astype(np.float64)
     return ClassOffsets(offsets, volumes, targets)
 

@@ -75,7 +75,7 @@ class SemiSupervisedRegressor(SeveralTargets, SemiSupervisedEstimator[P, S]):
         # One copy that all fits may keep; otherwise `_finish` would copy X for each of them.
         own = points if is_rows(points) or self._pairwise() else points.copy()
         problem = self._make_problem(own, together, sample_weight)
-        # Before a context of callbacks exists; the parameters of `twin` never change.
+        # Refits keep `twin`, whose parameters never change; before a context of callbacks exists.
         twin, *fitted = (copy(self) for _ in [None, *each])
         progress = Progress(self, None, points, columns[0])
         prepared = self._prepare(together, problem, progress)

@@ -208,12 +208,13 @@ class SemiSupervisedEstimator(CallbackSupportMixin, Parametrized, Generic[P, S])
             options["previous"] = previous
         points, targets = self._begin(X, y)
         problem = self._make_problem(points, targets, sample_weight)
-        twin = copy(self)  # whose parameters never change, without a context of callbacks
+        # Refits keep a copy, whose parameters never change; before a context of callbacks exists.
+        twin = copy(self)
         progress = Progress(self, self._n_stages, points, y)
         self._keep_targets(targets)
         prepared = self._prepare(targets, problem, progress)
         refits = twin._kept_refits(prepared)
-        if refits is None or type(refits) is Refits:  # they are whole fits
+        if refits is None or type(refits) is Refits:  # of whole fits
             solution = self._solve(prepared, progress, **options)
         else:
             with progress.stage("solve"):

@@ -90,7 +90,7 @@ class Objective:
         F -> gamma_I L^p F on values (n, c); None for a supervised problem.
     fit_intercept : bool
     bias_unit : float, default=1.0
-        The metric divides the bias by it.
+        Unit of the bias in the metric.
     """
 
     space: Space

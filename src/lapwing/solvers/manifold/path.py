@@ -85,7 +85,7 @@ class DeformedPath:
     def of_powers(
         cls, F: Array, laplacian: Smoothness, seen: Mapping[int, bool], *, fit_intercept: bool
     ) -> Iterator[tuple[int, DeformedPath]]:
-        """Make the paths of several powers of one Laplacian, with their powers, one by one.
+        """Iterate over powers of one Laplacian, with their paths.
 
         Parameters
         ----------
