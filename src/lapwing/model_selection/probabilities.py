@@ -40,7 +40,11 @@ from lapwing.model_selection.trials import LeftOutRounds, Trial, leave_out_round
 # Nodes of the average over the sharpness: probabilities differ by at most 0.001 from those with
 # 101, and by 0.005 with 5 (spreads of 0.2 to 1, three classes).
 _NODES = 9
-_PRECISION: Rule = lambda v: is_number(v) and 0 < v <= 1, "a number in (0, 1], such as 0.99"
+_RULES: dict[str, Rule] = {
+    "max_left_out": COUNT,
+    "random_state": SEED,
+    "precision": (lambda v: is_number(v) and 0 < v <= 1, "a number in (0, 1], such as 0.99"),
+}
 
 
 def calibrate(
@@ -102,10 +106,7 @@ def calibrate(
     >>> model.probability_n_labels_, calibrated.probability_n_labels_
     (0, 6)
     """
-    check(
-        {"max_left_out": max_left_out, "random_state": random_state},
-        {"max_left_out": COUNT, "random_state": SEED},
-    )
+    check({"max_left_out": max_left_out, "random_state": random_state}, _RULES)
     last = last_step(model)
     if (chosen := chosen_by(last)) is not None:
         best = calibrate(
@@ -132,17 +133,12 @@ def calibrate(
         trial = start(model, X, y, sample_weight)
         _check_data_of_the_fit(last, trial)
         seed = int(check_random_state(random_state).randint(2**31 - 1))
-        left_out = leave_out_rounds(trial, max_left_out, seed)
-        if not left_out.judged.any():
-            raise ValueError(
-                "Every class has one label, and none can be left out. Label a second row of each "
-                "class."
-            )
-        found = relative_sharpness(trial, left_out)
+        found = relative_sharpness(trial, leave_out_rounds(trial, max_left_out, seed))
         if not found.n_labels:
             raise ValueError(
-                "All decision values of the model are equal, so that no sharpness changes its "
-                "probabilities. Check the labels and the scale of the features."
+                "The probabilities cannot be calibrated: every class has one label only, or all "
+                "decision values are equal. Label a second row of each class, and check the scale "
+                "of the features."
             )
         _sharpen(calibrated, found)
     return replace_last(model, calibrated)
@@ -278,7 +274,7 @@ def sure_rows(model: BaseEstimator, X: object = None, *, precision: float = 0.99
     >>> int(found.sure.sum()), bool((model.transduction_ == truth)[found.sure].all())
     (0, True)
     """
-    check({"precision": precision}, {"precision": _PRECISION})
+    check({"precision": precision}, _RULES)
     last = last_step(model)
     if (chosen := chosen_by(last)) is not None:
         last = last_step(chosen)
