@@ -92,7 +92,7 @@ def test_type_is_widened_only_for_the_marker(labels: Any, marker: Any, dtype: An
         ({}, "give either n_labeled_per_class or labeled_indices"),
         ({"n_labeled_per_class": 1, "labeled_indices": [0]}, "and not both"),
         ({"n_labeled_per_class": 2}, "n_labeled_per_class=2, but class 2 has 1 points"),
-        ({"n_labeled_per_class": 0}, "n_labeled_per_class=0 must be an integer of at least 1"),
+        ({"n_labeled_per_class": 0}, "n_labeled_per_class=0 must be a whole number of at least 1"),
         ({"n_labeled_per_class": 1.0}, "n_labeled_per_class=1.0 must be an integer"),
         ({"n_labeled_per_class": True}, "n_labeled_per_class=True must be an integer"),
         ({"labeled_indices": [0, 5]}, "0 to 5 is out of range; the 5 points have .* 0 to 4"),

@@ -414,7 +414,7 @@ def test_rejects_invalid_numbers_of_suggestions_and_fits_without_graph() -> None
     X, y, _ = clusters()
     model = LapRLSClassifier(gamma_I=0, updatable=True).fit(X, y)
     for k in (0, -1, 1.5, True, "2"):
-        with pytest.raises(ValueError, match="must be a whole number of rows, 1 or more"):
+        with pytest.raises(ValueError, match="must be a whole number of at least 1"):
             model.suggest(k)
     with pytest.raises(ValueError, match=r"this fit has none\. Fit with gamma_I > 0"):
         model.suggest()

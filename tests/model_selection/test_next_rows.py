@@ -88,7 +88,7 @@ def test_duplicates_are_returned_once_and_labeled_rows_never() -> None:
     ("changes", "error", "message"),
     [
         *(
-            ({"k": k}, ValueError, r"k=.* must be a whole number of rows, 1 or more")
+            ({"k": k}, ValueError, r"k=.* must be a whole number of at least 1")
             for k in (0, -1, 1.5, "3", True)
         ),
         ({"model": SVC()}, TypeError, "SVC is not a fitted estimator of"),

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import Bunch, check_random_state
 
+from lapwing._parameters import check, count
 from lapwing.classes.markers import is_auto, is_missing, missing_mask, read_column, unlabeled_mask
 
 
@@ -83,10 +84,9 @@ def mask_labels(
     return masked
 
 
-def check_count(name: str, value: object, *, least: int = 1) -> int:
+def check_count(name: str, value: Any, *, least: int = 1) -> int:
     """Check an integer parameter, and return it as int."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
-        raise ValueError(f"{name}={value!r} must be an integer of at least {least}.")
+    check({name: value}, {name: count(least)})
     return int(value)
 
 

@@ -108,11 +108,11 @@ _RULES: dict[str, Rule] = {
         "None for the exact graph kernel",
     ),
     "n_votes": (
-        lambda v: is_count(v) or (is_number(v) and v == 0),
+        lambda v: is_count(v, 0),
         "a whole number >= 0; 0 leaves the neighbours' vote out",
     ),
     "random_state": SEED,
-    "n_bins": (lambda v: is_count(v) and v >= 3, "a whole number >= 3"),
+    "n_bins": (lambda v: is_count(v, 3), "a whole number >= 3"),
     "bandwidth": optional((is_positive, "a number > 0 in the units of X")),
     "clip": (lambda v: is_number(v) and 0 <= v < 0.5, "a number >= 0 and less than 0.5"),
     **dict.fromkeys(("fit_intercept", "class_mass_normalization", "warm_start", "updatable"), FLAG),

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from lapwing._arrays import Array
 from lapwing._host.threads import single_blas_thread
-from lapwing._parameters import changed, is_count, parameters
+from lapwing._parameters import COUNT, changed, check, parameters
 from lapwing._rows.base import PointData, PointsLike, is_rows
 from lapwing.classes.decoding import of_each_class, predict_codes
 from lapwing.classes.label_checks import new_spelling, suspicious
@@ -200,8 +200,7 @@ class Updatable(SemiSupervisedEstimator[P, S]):
            Journal of Artificial Intelligence Research 4, 1996.
         """
         kept = self._kept_state("suggest")
-        if not is_count(k):
-            raise ValueError(f"k={k!r} must be a whole number of rows, 1 or more.")
+        check({"k": k}, {"k": COUNT})
         problem = kept.refits.prepared.problem
         open_points = np.ones(problem.n_points, dtype=bool)
         open_points[problem.vertex[problem.labeled_rows & (problem.vertex >= 0)]] = False

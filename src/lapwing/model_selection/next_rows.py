@@ -15,7 +15,7 @@ from lapwing._arrays import Array
 from lapwing._host.memory import require_memory
 from lapwing._host.terminal import StatusLine
 from lapwing._host.warn import warn
-from lapwing._parameters import is_count
+from lapwing._parameters import COUNT, check
 from lapwing._rows.base import PointData, PointsLike, all_of, is_rows
 from lapwing.classes.label_checks import nothing_unlabeled_warning
 from lapwing.classes.markers import find_unlabeled, is_auto, missing_mask, read_column
@@ -118,8 +118,7 @@ def rows_to_label(
     >>> sorted(truth[rows].tolist())
     [0, 1, 2, 3]
     """
-    if not is_count(k):
-        raise ValueError(f"k={k!r} must be a whole number of rows, 1 or more.")
+    check({"k": k}, {"k": COUNT})
     if y is not None:
         warn_row_order(X, y)
     usual, unsure, regression = default_graph, None, False
