@@ -157,10 +157,7 @@ class DecisionMapDisplay(LegendDisplay):
             If matplotlib is not installed.
         """
         if not is_classifier(estimator) or not hasattr(estimator, "decision_function"):
-            raise ValueError(
-                "A decision map needs a classifier with a decision_function, got "
-                f"{type(estimator).__name__}."
-            )
+            raise ValueError(f"{type(estimator).__name__} is no classifier with decision_function.")
         check_is_fitted(estimator)
         points = check_array(X)
         if points.shape[1] != 2:
