@@ -25,7 +25,6 @@ from lapwing._tables.encoders import EncodedReading, Features, describe_reading,
 from lapwing._tables.frames import read_frame
 from lapwing._tables.preprocessing import (
     IMPUTES,
-    OVERFLOW,
     SCALES,
     Preprocessed,
     preprocess,
@@ -255,8 +254,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             return features.X
         if "columns" in self.steps_.named_steps:
             warn_of_new_values(self.steps_["columns"], features.X, "X")
-        with np.errstate(**OVERFLOW):
-            return self.steps_.transform(features.X)
+        return self.steps_.transform(features.X)
 
     def _encoded(self, features: Features) -> Features:
         """Compute the features of new rows, with the vectors of the encoder."""

@@ -24,6 +24,7 @@ from lapwing._tables.assembly import (
     describe_notes,
     encode,
     infinite_cells,
+    is_infinite,
     missing_cells,
     summary_lines,
 )
@@ -290,7 +291,7 @@ def _take_rows(features: Features, rows: NDArray[np.intp]) -> Features | None:
     for name, kind in zip(features.names, features.kinds, strict=True):
         column = features.column(name)[rows]
         if kind == NUMERIC:
-            column = np.where(np.isfinite(column), column, np.nan)
+            column = np.where(is_infinite(column), np.nan, column)
         if kind != NUMERIC or not np.isnan(column).all():
             columns[name] = column
             kinds.append(kind)

@@ -347,8 +347,13 @@ def missing_cells(features: Features) -> dict[str, tuple[int, int]]:
 
 
 def infinite_cells(features: Features) -> dict[str, tuple[int, int]]:
-    """Return the same as `missing_cells` for infinite numbers, and those with infinite squares."""
-    return _wrong_cells(features, lambda x: np.abs(x) > np.float64(1e150))
+    """Return the same as `missing_cells` for infinite numbers."""
+    return _wrong_cells(features, is_infinite)
+
+
+def is_infinite(x: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return where numbers are infinite, or so large that sums of their squares are."""
+    return np.abs(x) > np.float64(1e150)
 
 
 def _wrong_cells(features: Features, wrong: Callable[..., Any]) -> dict[str, tuple[int, int]]:

@@ -50,8 +50,6 @@ MAX_WORDS = 50_000
 # Number of rows or columns up to which a dense block is small. Weights need only two digits.
 _SMALL_BLOCK, _FIRST_DIGITS = 100, 1e-3
 _LARGEST_WEIGHT = 1e6
-# The sums by which scikit-learn checks for infinite numbers overflow for columns of 1e308.
-OVERFLOW: Mapping[str, Any] = MappingProxyType({"over": "ignore", "invalid": "ignore"})
 NO_WEIGHTS: Mapping[str, float] = MappingProxyType({})
 
 
@@ -237,8 +235,7 @@ def preprocess(
         steps = [("columns", columns)]
         described += _describe_columns(columns, features)
     elif steps:
-        with np.errstate(**OVERFLOW):
-            points = Pipeline(steps).fit_transform(points)
+        points = Pipeline(steps).fit_transform(points)
     if impute != "none":
         described.append(f"missing numbers replaced by the {impute} of their column")
     if is_sparse(points):
@@ -361,8 +358,7 @@ def _fit_columns(
     """Fit the blocks and, with free text, scale them."""
     words = features.named(TEXT)
     try:
-        with np.errstate(**OVERFLOW):
-            points = columns.fit_transform(X)
+        points = columns.fit_transform(X)
     except ValueError:
         for _, vectorizer, name in columns.transformers:
             if not isinstance(vectorizer, TfidfVectorizer):
