@@ -95,10 +95,11 @@ def check(parameters: Mapping[str, Any], rules: Mapping[str, Rule]) -> None:
 
 
 def changed(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """Return the sorted names of values that are neither the same object nor equal scalars."""
+    """Return the sorted names of values that are neither the same object nor equal plain values."""
 
     def same(one: Any, other: Any) -> bool:
-        return one is other or (np.isscalar(one) and np.isscalar(other) and bool(one == other))
+        plain = all(np.isscalar(v) or isinstance(v, (tuple, dict)) for v in (one, other))
+        return one is other or (plain and bool(one == other))
 
     return [name for name in sorted({*before, *now}) if not same(before.get(name), now.get(name))]
 

@@ -137,7 +137,8 @@ def test_updates_use_the_parameters_of_the_fit(name: str) -> None:
 
 def test_labels_are_not_added_after_a_change_of_the_graph() -> None:
     X, y, _ = clusters()
-    model = LapSVC(graph=KNNGraph(5), updatable=True).fit(X, y)
+    model = LapSVC(graph=KNNGraph(5), class_weight={0: 1.0, 1: 2.0}, updatable=True).fit(X, y)
+    assert model.set_params(class_weight={0: 1.0, 1: 2.0}).add_labels(20, 0).labeled_[20]
     model.set_params(graph__n_neighbors=3)
     with pytest.raises(ValueError, match="graph__n_neighbors changed after the fit"):
         model.add_labels(20, 0)
