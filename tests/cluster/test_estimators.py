@@ -218,7 +218,7 @@ INVALID_Y = [
     (([1, 2], [1, 1]), r"one class only"),
 ]
 INVALID_WEIGHTS = [
-    (np.where(np.arange(120) == 100, np.nan, 1.0), r"holds NaN, first at row 100"),
+    (np.where(np.arange(120) == 100, np.nan, 1.0), r"holds NaN or infinity, first at row 100"),
     (array.full(120, np.inf, chunks=60), r"NaN or infinity, first at row 0"),
     (np.where(np.arange(120) == KNOWN[3], -2.0, 1.0), rf"labelled rows: row {KNOWN[3]} has -2.0"),
     (np.ones(100), r"sample_weight has the shape \(100,\), and X has 120 rows"),
