@@ -24,11 +24,10 @@ from lapwing._tables.assembly import (
     describe_notes,
     encode,
     infinite_cells,
-    is_infinite,
     missing_cells,
     summary_lines,
 )
-from lapwing._tables.cells import Cells
+from lapwing._tables.cells import Cells, is_infinite
 from lapwing._tables.columns import RawTable
 from lapwing._tables.embedding import Embedder, Encoder
 from lapwing._tables.encoders import CATEGORICAL, ENCODED, NUMERIC, TEXT, ColumnNote, Features

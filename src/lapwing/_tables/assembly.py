@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from lapwing._arrays import is_sparse
 from lapwing._host.warn import warn
-from lapwing._tables.cells import BadCells, Cells, usual_mark
+from lapwing._tables.cells import BadCells, Cells, is_infinite, usual_mark
 from lapwing._tables.columns import RawTable
 from lapwing._tables.encoders import (
     CATEGORICAL,
@@ -351,11 +351,6 @@ def infinite_cells(features: Features) -> dict[str, tuple[int, int]]:
     return _wrong_cells(features, is_infinite)
 
 
-def is_infinite(x: NDArray[Any]) -> NDArray[np.bool_]:
-    """Return where numbers are infinite, or so large that sums of their squares are."""
-    return np.abs(x) > np.float64(1e150)
-
-
 def _wrong_cells(features: Features, wrong: Callable[..., Any]) -> dict[str, tuple[int, int]]:
     names, X = features.named(NUMERIC), features.X
     found: dict[str, tuple[int, int]] = {}
@@ -427,10 +422,8 @@ def warn_of_counts(features: Features) -> None:
     for name in features.named(NUMERIC):
         # Three rows are checked first, which excludes most columns.
         column = features.column(name)
-        with np.errstate(over="ignore"):  # between the largest numbers
-            likely = column[0] % 1 == 0 and column[1] - column[0] == column[2] - column[1] == 1
-            counts = likely and name not in measured and (np.diff(column) == 1).all()
-        if counts:
+        likely = column[0] % 1 == 0 and column[1] - column[0] == column[2] - column[1] == 1
+        if likely and name not in measured and (np.diff(column) == 1).all():
             word = shell_word(name)
             warn(
                 f"column {name!r} counts the rows and is used as a feature. If it only names "

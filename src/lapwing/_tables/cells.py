@@ -198,6 +198,11 @@ def count_marks(texts: Iterable[str]) -> Counter[str]:
     return marks
 
 
+def is_infinite(x: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return where numbers are infinite, or so large that sums of their squares are."""
+    return np.abs(x) > np.float64(1e150)
+
+
 def usual_mark(marks: Counter[str]) -> str:
     """Return the more frequent decimal mark; empty if there is none."""
     return "" if marks["."] == marks[","] else max(".,", key=marks.__getitem__)

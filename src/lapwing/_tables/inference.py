@@ -26,6 +26,7 @@ from lapwing._tables.cells import (
     BadCells,
     Cells,
     count_marks,
+    is_infinite,
     kind_of_unit,
     number_or_truth,
     read_amount,
@@ -382,7 +383,7 @@ def count_words(text: str) -> float:
 def _check_numbers(cells: Cells, reading: NumberReading) -> Reading | Unusable:
     """Leave out constants, and whole numbers that count or identify the rows."""
     (values,), _ = reading.read(cells)
-    rows = np.flatnonzero(np.isfinite(values))
+    rows = np.flatnonzero(~(np.isnan(values) | is_infinite(values)))
     values = values[rows]
     if cells.numbers.size < _FEW_ROWS or not values.size:
         return reading
@@ -394,9 +395,7 @@ def _check_numbers(cells: Cells, reading: NumberReading) -> Reading | Unusable:
     few_gaps = values.size >= _MIN_DISTINCT * cells.numbers.size
     if few_gaps and not reading.unit and not (values[:100] % 1).any() and not (values % 1).any():
         # After a missing number the count may continue by the row or from the last number.
-        with np.errstate(over="ignore", invalid="ignore"):  # differences may overflow
-            consecutive = np.ptp(values - rows) == 0 or (np.diff(values) == 1).all()
-        if consecutive:
+        if np.ptp(values - rows) == 0 or (np.diff(values) == 1).all():
             return Unusable(reading.column, "counts the rows", forced=reading)
         named = _ID_NAME.search(reading.column) or _ID_CAMEL.search(reading.column)
         if named and np.unique(values).size == values.size:
