@@ -323,8 +323,8 @@ def fit_estimator(estimator: Any, points: Any, y: NDArray[Any], request: Learnin
 def fit_twin(estimator: Any, method: CommandMethod, points: Any, table: Table) -> FittedTwin | None:
     """Fit the supervised twin: the same estimator without the term of the unlabelled rows.
 
-    None if the method has none, or if it takes the labelled rows alone, and there is only one or
-    the points are a kernel matrix, whose labelled rows are not points.
+    None if the method has none. A twin of the labelled rows alone needs two of them, and cannot be
+    fitted to the rows of a kernel matrix.
     """
     given = estimator.get_params(deep=False).get("kernel")
     precomputed = isinstance(given, str) and given == "precomputed"

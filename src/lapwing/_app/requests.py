@@ -466,7 +466,7 @@ class LabelRequest(LearningRequest):
         image = None if self.encoder is None else self.image  # else only shown
         places: dict[str, Any] = {"data": (*self.data, Path("labels.csv")), "label": column}
         if changed or self.labels_file is not None or self.data[0].suffix.lower() not in TABLES:
-            # This file has blanks in place of the markers; those of a truth remain.
+            # labels.txt has blanks in place of the markers, but the truth may still hold them.
             markers = tuple(m for m in self.unlabeled if not m or self.truth is not None)
             places = {"label": None, "labels_file": Path("labels.txt"), "unlabeled": markers}
             drop = (*drop, column) if changed and self.label is not None else drop

@@ -104,8 +104,7 @@ def choose_order(texts: Iterable[str], usual: str) -> tuple[str, int, bool]:
     Parameters
     ----------
     texts : iterable of str
-        Distinct texts of the column.
-        Only the first two thousand are read.
+        Distinct texts of the column; only the first two thousand are read.
     usual : {'dmy', 'mdy'}
         Order if all dates are ambiguous.
 
