@@ -8,6 +8,7 @@ over Z for each block of values.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -18,6 +19,8 @@ from lapwing._arrays import Array
 from lapwing.linalg import Solve, column_dot, spd_factor
 from lapwing.spaces.base import Space
 from lapwing.spaces.block_operator import Design
+
+_EPS = float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,8 +145,12 @@ def ridge_path(
     y, root = observations.targets, np.sqrt(observations.weights)
     at, l = observations.index, len(observations.index)
     values, U = sla.eigh(T[np.ix_(at, at)] * np.outer(root, root), check_finite=False)
+    rank = int(np.count_nonzero(values > _rounding(values)))
+    lost = digits_lost(values.sum() / gammas) & (rank < l)
     U = U * root[:, None]
-    gains = gammas[:, None] / (np.maximum(values, 0) + gammas[:, None])  # (a, l)
+    exact = np.tile(np.maximum(values, 0), (len(gammas), 1))
+    exact[lost, : l - rank] = 0
+    gains = gammas[:, None] / (exact + gammas[:, None])  # (a, l)
     diagonal = gains @ (U**2).T
     beta = np.stack([(U * gain) @ (U.T @ y) for gain in gains])  # A^-1 y
     ones = np.stack([(U * gain) @ U.sum(axis=0) for gain in gains])  # A^-1 1
@@ -157,6 +164,80 @@ def ridge_path(
         each = free * (1 + np.log(2 * np.pi * pull / max(free, 1))) + volume[:, None]
         if bias:
             diagonal, beta = diagonal - ones**2 / total, without
-        return RidgePath(
-            np.asarray(y - beta / diagonal[:, :, None]), np.asarray(-each.sum(axis=1) / 2)
-        )
+        left_out = np.asarray(y - beta / diagonal[:, :, None])
+    if lost.any():
+        F, _ = _features(values, U, observations.weights)
+        for i, (w, b) in enumerate(_refits(F, gammas[lost], observations, bias=bias)):
+            left_out[lost, i] = F[i] @ w + b
+    return RidgePath(left_out, np.asarray(-each.sum(axis=1) / 2))
+
+
+def digits_lost(trace: Array) -> Array:
+    """Return whether the inverse of T + W^-1 may have lost more than half of the digits.
+
+    Parameters
+    ----------
+    trace : ndarray
+        Trace of W T, a bound of the condition number of W^1/2 T W^1/2 + I.
+    """
+    return np.asarray(trace * _EPS > np.sqrt(_EPS))
+
+
+def ridge_left_out_fits(T: Array, observations: Observations, *, bias: bool) -> tuple[Array, Array]:
+    """Solve without each observation in turn, for one column.
+
+    Parameters
+    ----------
+    T : ndarray of shape (l, l)
+        Kernel matrix of the observations.
+    observations : Observations
+        `index` and `wanted` are ignored.
+    bias : bool
+
+    Returns
+    -------
+    tuple of ndarray
+        Expansion coefficients (l, l) and intercepts (l,), a column for each solution.
+    """
+    root = np.sqrt(observations.weights)
+    values, U = sla.eigh(T * np.outer(root, root), check_finite=False)
+    F, lift = _features(values, U * root[:, None], observations.weights)
+    fits = [(w[0, :, 0], b[0, 0]) for w, b in _refits(F, np.ones(1), observations, bias=bias)]
+    coef, intercepts = zip(*fits, strict=True)
+    return lift @ np.stack(coef, axis=1), np.array(intercepts)
+
+
+def _rounding(values: Array) -> float:
+    """Return the size of eigenvalues or singular values that are rounding errors."""
+    return float(len(values) * _EPS * values.max(initial=0))
+
+
+def _features(values: Array, U: Array, weights: Array) -> tuple[Array, Array]:
+    """Factor T = F F' by the eigenvectors W^-1/2 U of W^1/2 T W^1/2, ascending.
+
+    Returns F (l, r), where r is the rank, and the matrix (l, r) from coefficients of F to those of
+    expansions.
+    """
+    kept = values > _rounding(values)
+    sizes = np.sqrt(values[kept])
+    return U[:, kept] * sizes / weights[:, None], U[:, kept] / sizes
+
+
+def _refits(
+    F: Array, gammas: Array, observations: Observations, *, bias: bool
+) -> Iterator[tuple[Array, Array]]:
+    """Yield coefficients (a, r, c) and intercepts (a, c) without each observation in turn.
+
+    The condition number is the root of that of T + W^-1, and the rank is that of the other rows.
+    """
+    y = observations.targets
+    for i in range(len(F)):
+        rest = np.arange(len(F)) != i
+        w = observations.weights[rest]
+        shares = w / w.sum() if bias and len(w) else np.zeros(len(w))
+        mean, offset, root = shares @ F[rest], shares @ y[rest], np.sqrt(w)[:, None]
+        U, s, V = sla.svd((F[rest] - mean) * root, full_matrices=False, check_finite=False)
+        s = np.where(s > _rounding(s), s, 0)
+        gains = s / (s**2 + gammas[:, None])
+        coef = V.T @ (gains[:, :, None] * (U.T @ ((y[rest] - offset) * root)))
+        yield coef, offset - mean @ coef

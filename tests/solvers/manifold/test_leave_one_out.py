@@ -12,8 +12,13 @@ from lapwing.objectives.manifold import Objective
 from lapwing.solvers.manifold import leave_one_out
 from lapwing.solvers.manifold.deformed import DeformedKernel
 from lapwing.solvers.manifold.dual import dual, solve_reduced
-from lapwing.solvers.manifold.leave_one_out import left_out_values, one_step_values
+from lapwing.solvers.manifold.leave_one_out import (
+    left_out_values,
+    one_step_values,
+    ridge_left_out_solutions,
+)
 from lapwing.solvers.manifold.settings import ManifoldSettings
+from lapwing.solvers.ridge import Observations, ridge_path
 from lapwing.spaces.full import FullKernelSpace
 from tests.helpers.outside import Logistic, RoundedHinge
 from tests.helpers.problems import GRAPHS, make_case
@@ -129,6 +134,48 @@ def test_repeated_points_keep_their_other_observations():
         weights=np.append(objective.weights, 0.7),
     )
     np.testing.assert_allclose(left_out(twice), by_refits(twice), atol=1e-8)
+
+
+@pytest.mark.parametrize("scale", [1e3, 1e9])
+@pytest.mark.parametrize(
+    ("loss", "n_features"),
+    [(Squared(), 2), (Squared(), 8), (Squared(), 30), (SquaredHinge(), 2)],
+    ids=lambda value: getattr(value, "name", value),
+)
+@FOR_BOTH
+def test_large_kernels_of_low_rank(loss, n_features, scale, fit_intercept):
+    """The limit of large kernels is least squares, where an inverse of T + 1/W has no digits."""
+    rng = np.random.default_rng(0)
+    X, w, l = rng.normal(size=(9, n_features)), rng.uniform(0.5, 2, 9), 9
+    y = np.where(X[:, :1] + rng.normal(size=(9, 1)) > 0, 1.0, -1.0)
+    if loss == SquaredHinge():  # all labels stay within the margin
+        X, w, y, l = np.vstack([X, X]), np.tile(w, 2), np.vstack([y, -y]), 18
+    T = scale**2 * (X @ X.T) * 1e3
+    space = FullKernelSpace(T)
+    reduced = Objective(space, loss, np.arange(l), y, w, 1.0, fit_intercept=fit_intercept)
+    state = solve_reduced(reduced, ManifoldSettings()).state
+    expected = np.empty((l, 1))
+    for i in range(l):
+        rest, root = np.arange(l) != i, np.sqrt(np.delete(w, i))[:, None]
+        mean, shift = (
+            np.average(part[rest], axis=0, weights=w[rest]) if fit_intercept else 0.0
+            for part in (X, y)
+        )
+        part = np.linalg.lstsq(root * (X[rest] - mean), root * (y[rest] - shift), rcond=1e-12)[0]
+        expected[i] = shift + (X[i] - mean) @ part
+    everything = np.ones(l, dtype=bool)
+    atol = 1e-6 * max(1, np.abs(expected).max())
+    np.testing.assert_allclose(left_out_values(reduced, state, everything), expected, atol=atol)
+    if loss == SquaredHinge():
+        return
+    np.testing.assert_allclose(one_step_values(reduced, state.values), expected, atol=atol)
+    observations = Observations(np.arange(l), y, w, everything)
+    path = ridge_path(T, np.ones(1), observations, bias=fit_intercept, constant=fit_intercept)
+    np.testing.assert_allclose(path.left_out[0], expected, atol=atol)
+    solutions = ridge_left_out_solutions(reduced)
+    assert solutions is not None
+    own = np.diag(T @ solutions[0] + solutions[1])
+    np.testing.assert_allclose(own, expected[:, 0], atol=atol)
 
 
 # --- by one Newton step ---------------------------------------------------------------------------

@@ -1,7 +1,8 @@
 r"""Leave-one-out values of the supervised problem on labelled points.
 
 For piecewise quadratic losses they are computed from the solution (`follow_pieces`). For other
-losses the problem is solved again on l - 1 labels.
+losses the problem is solved again on l - 1 labels, as for all losses if W T is so large that
+inverses lose half of the digits (`digits_lost`), such as for a linear kernel of large features.
 
 A column of the solution is a ridge regression on its active set E, the observations at which the
 loss has curvature d > 0; z are the minima of their quadratic pieces:
@@ -31,9 +32,11 @@ from scipy.linalg import lapack
 from lapwing._arrays import Array, row_blocks
 from lapwing.linalg import equal_columns
 from lapwing.losses.base import Kind
+from lapwing.losses.labeled import Squared
 from lapwing.objectives.manifold import Objective, State
 from lapwing.solvers.manifold.dual import solve_reduced
 from lapwing.solvers.manifold.settings import DEFAULTS, ManifoldSettings
+from lapwing.solvers.ridge import Observations, digits_lost, ridge_left_out_fits, ridge_path
 
 
 def left_out_values(
@@ -62,12 +65,29 @@ def left_out_values(
     """
     values = reduced.labeled(solution.values).astype(np.float64)
     remaining = np.broadcast_to(wanted[:, None], values.shape).copy()
-    if reduced.loss.kind is Kind.PIECEWISE_QUADRATIC:
+    T = reduced.space.gram()
+    lost = digits_lost(reduced.weights @ np.diag(T)[reduced.index])
+    if lost and reduced.loss.kind.differentiable:
+        remaining &= _matters(reduced, values)
+    if lost and type(reduced.loss) is Squared:
+        each = Observations(reduced.index, reduced.targets, reduced.weights, wanted)
+        values, remaining[:] = _ridge_values(T, each, bias=reduced.fit_intercept), False
+    elif reduced.loss.kind is Kind.PIECEWISE_QUADRATIC and not lost:
         values, remaining = follow_pieces(reduced, values, remaining)
     for i in np.flatnonzero(remaining.any(axis=1)).tolist():
         columns = np.flatnonzero(remaining[i])
         values[i, columns] = _refit(reduced, i, columns, settings)
     return np.where(wanted[:, None], values, np.nan)
+
+
+def _matters(reduced: Objective, scores: Array) -> Array:
+    """Return the mask of the observations whose slope is not 0, or is 0 by rounding.
+
+    With a large kernel, slopes below the rounding error of the scores have an effect.
+    """
+    half = np.sqrt(np.finfo(np.float64).eps)
+    slopes = [reduced.loss.derivative(reduced.targets, scores * (1 + s)) for s in (-half, half)]
+    return np.asarray((slopes[0] != 0) | (slopes[1] != 0))
 
 
 def _refit(reduced: Objective, i: int, columns: Array, settings: ManifoldSettings) -> Array:
@@ -81,6 +101,11 @@ def _refit(reduced: Objective, i: int, columns: Array, settings: ManifoldSetting
     )
     found = solve_reduced(rest, settings)
     return np.asarray(found.state.values[reduced.index[i]])
+
+
+def _ridge_values(T: Array, observations: Observations, *, bias: bool) -> Array:
+    """Compute the left-out scores of a ridge regression from which an inverse would lose digits."""
+    return ridge_path(T, np.ones(1), observations, bias=bias, constant=bias).left_out[0]
 
 
 def one_step_values(reduced: Objective, scores: Array) -> Array:
@@ -108,10 +133,15 @@ def one_step_values(reduced: Objective, scores: Array) -> Array:
         E = np.flatnonzero(d)
         if not len(E):
             continue
+        at = np.ix_(E, columns)
+        if digits_lost(d[E] @ np.diag(T)[E]):
+            minimum = scores[at] - slopes[at] / d[E][:, None]
+            each = Observations(E, minimum, d[E], E >= 0)
+            values[at] = _ridge_values(T, each, bias=reduced.fit_intercept)
+            continue
         found = _inverse(T[np.ix_(E, E)], d[E], bias=reduced.fit_intercept)
         diagonal = np.full(len(E), np.nan) if found is None else np.diag(found[0])
         diagonal = np.where(diagonal > 0, diagonal, np.nan)
-        at = np.ix_(E, columns)
         values[at] = scores[at] - slopes[at] / d[E][:, None] + slopes[at] / diagonal[:, None]
     return values
 
@@ -137,6 +167,12 @@ def ridge_left_out_solutions(reduced: Objective) -> tuple[Array, Array] | None:
     """
     l, y = len(reduced.index), reduced.targets[:, 0]
     T = reduced.space.gram()[np.ix_(reduced.index, reduced.index)]
+    if l > 1 and digits_lost(reduced.weights @ np.diag(T)):
+        each = Observations(reduced.index, reduced.targets, reduced.weights, np.ones(l, dtype=bool))
+        alpha, bias = ridge_left_out_fits(T, each, bias=reduced.fit_intercept)
+        coef = np.zeros((reduced.space.n_coef, l))
+        np.add.at(coef, reduced.index, alpha)
+        return coef, bias
     found = _inverse(T, reduced.weights, bias=reduced.fit_intercept)
     if found is None or l < 2:
         return None
