@@ -206,7 +206,8 @@ class DecisionMapDisplay(LegendDisplay):
         """Colour the plane by class and margin, and draw the boundaries."""
         colors = require("matplotlib.colors", extra="plot", purpose="lapwing.plotting")
         n_classes = len(self.classes)
-        margins = np.stack([_class_margin(self.scores, k) for k in range(n_classes)], axis=-1)
+        others = [np.delete(self.scores, k, axis=-1).max(axis=-1) for k in range(n_classes)]
+        margins = self.scores - np.stack(others, axis=-1)
         margin = margins.max(axis=-1)
         # Not the maximum, because with a narrow peak at a label everything else would be white.
         strength = np.tanh(1.5 * margin / max(np.quantile(margin, 0.8), np.finfo(float).tiny))
@@ -300,11 +301,6 @@ def _with_column_names(X: Any, grid: NDArray[Any]) -> Any:
     if not hasattr(X, "columns"):
         return grid
     return type(X)(dict(zip(X.columns, grid.T, strict=True)))
-
-
-def _class_margin(scores: NDArray[Any], k: int) -> NDArray[Any]:
-    """Return the difference of the decision value of class k and the best other one."""
-    return np.asarray(scores[..., k] - np.delete(scores, k, axis=-1).max(axis=-1))
 
 
 def scatter_predictions(
