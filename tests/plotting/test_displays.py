@@ -476,7 +476,7 @@ def without_left_out_labels() -> Any:
         (lambda: scatter(X, TRUTH, confidence=np.ones((30, 3))),
          "confidence has shape (30, 3): give one value for each point."),
         (lambda: scatter(X, TRUTH, classes=[1, 2]),
-         "The predicted class 0 is not one of classes. Add it."),
+         "The predicted class 0 is not in classes. Add it."),
         (lambda: scatter(X, TRUTH, labeled=[True]),
          "numbers of samples: [30, 30, 1, 30]"),
         (lambda: scatter(X, TRUTH, truth=TRUTH[:3]),

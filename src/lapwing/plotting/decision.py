@@ -369,9 +369,7 @@ def scatter_predictions(
     members = [guess == c for c in order]
     strange = guess[~np.logical_or.reduce(members)]
     if len(strange):
-        raise ValueError(
-            f"The predicted class {plain(strange[0])!r} is not one of classes. Add it."
-        )
+        raise ValueError(f"The predicted class {plain(strange[0])!r} is not in classes. Add it.")
     axes = new_axes((7.2, 6.0)) if ax is None else ax
     for k, mine in enumerate(members):
         scatter_class(axes, points, color_of(k), sure, mine & ~known, mine & known)
