@@ -291,6 +291,26 @@ def test_stopping_rules_follow_the_algorithms(name):
     assert [bool(rule.check(showing(*row))) for row in scores] == stops
 
 
+def test_a_constant_of_the_targets_has_no_effect_on_the_accuracy():
+    case = make_case(fit_intercept=True, loss=Squared(), n=24, n_labels=12)
+    objective, settings = replace(case.objective(), graph_term=None), ManifoldSettings(tol=1e-4)
+    shift = np.array([1e6, 0.0])
+    far = replace(objective, targets=objective.targets + shift)
+    found, plain, exact = pcg(far, settings), pcg(objective, settings), newton(objective).state
+    np.testing.assert_allclose(found.state.values - shift, exact.values, rtol=0, atol=1e-2)
+    np.testing.assert_array_equal(found.state.values[:, 1], plain.state.values[:, 1])
+    constant = replace(objective, targets=np.full((12, 2), 0.7))
+    found = pcg(constant, settings)
+    assert found.status is Status.CONVERGED
+    np.testing.assert_allclose(found.state.values, 0.7, atol=1e-3)
+
+
+def test_relative_changes_do_not_depend_on_a_constant():
+    old, new = np.random.default_rng(0).normal(size=(2, 9, 1))
+    change = relative_change(new + 1e3, old + 1e3)
+    assert change == pytest.approx(np.linalg.norm(new - old) / np.linalg.norm(new - new.mean()))
+
+
 def test_a_regression_of_zeros_has_not_changed():
     assert relative_change(np.zeros((2, 1)), np.ones((2, 1))) == 0.0  # not 0/0
 

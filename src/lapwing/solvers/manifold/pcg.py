@@ -20,6 +20,7 @@ import numpy as np
 from lapwing._arrays import Array
 from lapwing.classes.decoding import predict_codes
 from lapwing.linalg import column_dot
+from lapwing.losses.labeled import Squared
 from lapwing.objectives.manifold import Objective, State
 from lapwing.solvers.base import Result, Status, bias_unit
 from lapwing.solvers.manifold.line_search import exact_line_search
@@ -43,8 +44,9 @@ def pcg(objective: Objective, settings: ManifoldSettings = DEFAULTS) -> Manifold
     objective : Objective
         With a differentiable loss.
     settings : ManifoldSettings, optional
-        A column has converged when the norm of its gradient is `tol` times that at zero. The run
-        stops earlier if rounding prevents this (`Status.PRECISION`).
+        A column has converged when the norm of its gradient is `tol` times that at zero, or at the
+        start of `_far_from_zero`. The run stops earlier if rounding prevents this
+        (`Status.PRECISION`).
 
     Returns
     -------
@@ -57,13 +59,18 @@ def pcg(objective: Objective, settings: ManifoldSettings = DEFAULTS) -> Manifold
     run, start = _Run(objective, settings), settings.start
     state = objective.zero()
     gradient = objective.descent(state)
-    reference = objective.norm(gradient)
+    reference = largest = objective.norm(gradient)
+    means = _far_from_zero(objective)
+    if means.any():
+        state = state._replace(intercept=state.intercept + means, values=state.values + means)
+        gradient = objective.descent(state)
+        reference = objective.norm(gradient)
     if start is not None:
         state, gradient = start, objective.descent(start)
     limit, last, previous = settings.tol * reference, state, None
     # The limit of a run is at least its rounding error, even if tol is smaller; the gradient is
     # then recomputed.
-    reachable = np.maximum(limit, _epsilon(state) * reference)
+    reachable = np.maximum(limit, _epsilon(state) * largest)
     while True:
         state, stop, norm = _descend(run, state, gradient, reachable)
         # The values by recurrence drift away from those of the coefficients, which are the result.
@@ -88,6 +95,21 @@ def pcg(objective: Objective, settings: ManifoldSettings = DEFAULTS) -> Manifold
     optimality = norm / np.where(reference > 0, reference, 1.0)
     value = objective.reported(state)
     return Result(state, value, optimality, run.n_iter, stop, run.history)
+
+
+def _far_from_zero(objective: Objective) -> Array:
+    """Return the means of targets that are nearer to their mean than to zero; 0 for other columns.
+
+    With the squared loss and a free bias, a constant that is added to the targets adds to the
+    minimum. Relative to the gradient at zero, the error would grow with it. Constant targets have
+    no other scale.
+    """
+    y, w = objective.targets, objective.weights
+    means = w @ y / w.sum()
+    size, largest = np.abs(means), np.abs(y - means).max(axis=0)
+    far = (largest < size) & (largest > len(y) * np.finfo(y.dtype).eps * size)
+    shifts = type(objective.loss) is Squared and objective.free_bias
+    return np.where(far & shifts, means, 0).astype(y.dtype)
 
 
 def _with_bias_unit(objective: Objective) -> Objective:
@@ -250,8 +272,14 @@ def changed_fraction(new: Array, old: Array) -> float:
 
 
 def relative_change(new: Array, old: Array) -> float:
-    """Return the relative change of values in the Euclidean norm, for regression."""
-    size = float(np.linalg.norm(new))
+    """Return the relative change of values in the Euclidean norm, for regression.
+
+    Relative to their deviations from the mean if these are smaller than the mean, but not 0.
+    """
+    means = new.mean(axis=0)
+    largest = np.abs(new - means).max(axis=0)
+    far = (largest > 0) & (largest < np.abs(means))
+    size = float(np.linalg.norm(new - np.where(far, means, 0)))
     return float(np.linalg.norm(new - old)) / size if size > 0 else 0.0
 
 

@@ -28,10 +28,10 @@ class ManifoldSettings(Settings[State]):
     """Settings of all solvers of the family.
 
     For conjugate gradient, `tol` is the tolerance of the norm of the gradient in the metric of the
-    function space, sqrt(g'Pg) (errata L18), relative to that at zero; for losses with kinks, of
-    libsvm's optimality conditions or the relative duality gap. Newton's method ignores it and
-    converges to rounding; its `max_iter` applies to each column (the paper needed at most 6
-    iterations with the squared hinge).
+    function space, sqrt(g'Pg) (errata L18), relative to that at zero, or at the mean of targets far
+    from zero; for losses with kinks, of libsvm's optimality conditions or the relative duality gap.
+    Newton's method ignores it and converges to rounding; its `max_iter` applies to each column (the
+    paper needed at most 6 iterations with the squared hinge).
 
     Attributes
     ----------
