@@ -172,18 +172,18 @@ def registry(*solvers: Named) -> dict[str, Named]:
     return {solver.name: solver for solver in solvers}
 
 
-# Size of features, relative to the unit of the bias, beyond which they would hide its gradient from
-# a stopping rule. Up to it the unit is not increased: with large class weights the line search of
-# L-BFGS then fails in a third of the fits (S3VC, linear, weights of 1000).
+# Size of features, in units of the bias, beyond which they would hide its gradient from a stopping
+# rule. Larger units are avoided: in a third of linear S3VC fits with class weights up to 1000 the
+# line search of L-BFGS then fails.
 _HIDING = 64.0
 
 
 def bias_unit(squared_norms: Array) -> float:
     """Return a unit of the bias for iterative solvers, a power of 2.
 
-    Gradients in the coefficients are in proportion to the size of the features. If it is below 1,
-    steps in the bias would be short, and the unit is the size; if it is large, the unit is a
-    fraction of it.
+    Gradients in the coefficients are in proportion to the size of the features. For sizes below 1,
+    with which steps in the bias would be short, the unit is the size; above `_HIDING` it is
+    size / `_HIDING`, and between it is 1.
     """
     size = math.sqrt(float(np.mean(squared_norms)))
     return 2.0 ** (math.frexp(size / min(max(size, 1.0), _HIDING))[1] - 1)

@@ -46,10 +46,10 @@ _C = 0.5  # bound of the dual variables for weight 1, as losses are halved
 # Distance from the bound, relative to it, within which coefficients are at the bound: values from
 # 1e-12 to 1e-4 give the same solutions of 32 fits of 60 points.
 _EDGE = 1e-6
-# Limit of libsvm, which need not terminate: with 170 two of 24 fits of 60 points stop far from the
-# optimum. The method of multipliers then takes over, in time in proportion to the cube of the
-# number of labels. With 10**7 steps in all, LapSVR takes 3 to 10 times as long with gamma_A from
-# 1e-8 to 1e-4 and 60 to 500 labels, to the same gaps.
+# Most steps of libsvm per label; it need not terminate: with 170 two of 24 fits of 60 points stop
+# far from the optimum. The method of multipliers then takes over, in time in proportion to the cube
+# of the number of labels. With 10**7 steps in all, LapSVR takes 3 to 10 times as long with gamma_A
+# from 1e-8 to 1e-4 and 60 to 500 labels, to the same gaps.
 _STEPS_PER_LABEL = 5000
 
 
