@@ -276,7 +276,7 @@ class Chooser:
     best_estimator_: Any
 
 
-def chosen_by(estimator: BaseEstimator) -> Any:
+def chosen_estimator(estimator: BaseEstimator) -> Any:
     """Return the fitted estimator that a `Chooser` has chosen; None for other estimators.
 
     Raises

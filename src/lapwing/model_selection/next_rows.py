@@ -26,7 +26,7 @@ from lapwing.graphs import AffinityGraph, GraphRecipe, as_graph, build_laplacian
 from lapwing.graphs.base import GraphLike, check_points
 from lapwing.graphs.design import design_of, most_informative
 from lapwing.graphs.registry import graph_reads_rows
-from lapwing.model_selection.candidates import chosen_by, transform_before_last
+from lapwing.model_selection.candidates import chosen_estimator, transform_before_last
 from lapwing.problem import distinct_rows, some_rows, value_order
 
 
@@ -237,7 +237,7 @@ def _transform_for_last(model: BaseEstimator, X: PointsLike) -> tuple[Any, Any]:
             check_is_fitted(model)
             X = transform_before_last(model, X)
             model = model[-1]
-        elif (chosen := chosen_by(model)) is not None:
+        elif (chosen := chosen_estimator(model)) is not None:
             model = chosen
         else:
             break

@@ -30,7 +30,7 @@ from lapwing.estimators.path import NORMAL_95
 from lapwing.estimators.updates import Updatable
 from lapwing.exceptions import FewLabelsWarning
 from lapwing.model_selection.candidates import (
-    chosen_by,
+    chosen_estimator,
     last_step,
     replace_last,
     transform_before_last,
@@ -108,7 +108,7 @@ def calibrate(
     """
     check({"max_left_out": max_left_out, "random_state": random_state}, _RULES)
     last = last_step(model)
-    if (chosen := chosen_by(last)) is not None:
+    if (chosen := chosen_estimator(last)) is not None:
         best = calibrate(
             chosen,
             transform_before_last(model, X),
@@ -276,7 +276,7 @@ def sure_rows(model: BaseEstimator, X: object = None, *, precision: float = 0.99
     """
     check({"precision": precision}, _RULES)
     last = last_step(model)
-    if (chosen := chosen_by(last)) is not None:
+    if (chosen := chosen_estimator(last)) is not None:
         last = last_step(chosen)
     if not isinstance(last, SemiSupervisedClassifier):
         raise TypeError(

@@ -24,7 +24,7 @@ from lapwing.classes.decoding import vote_matrix
 from lapwing.estimators.multioutput import SeveralTargets
 from lapwing.estimators.template import SemiSupervisedEstimator
 from lapwing.kernels import KERNELS, Kernel
-from lapwing.model_selection.candidates import chosen_by
+from lapwing.model_selection.candidates import chosen_estimator
 from lapwing.onnx_export.steps import (
     Builder,
     ColumnTensors,
@@ -153,7 +153,7 @@ def _split(model: BaseEstimator) -> tuple[list[Any], Any]:
             estimator = estimator.best_estimator_
     if isinstance(estimator, SeveralTargets):
         estimator._refuse_several("ONNX export")
-    chosen_by(estimator)  # raises an error if it has not chosen yet
+    chosen_estimator(estimator)  # raises an error if it has not chosen yet
     if not isinstance(estimator, SemiSupervisedEstimator):
         raise OnnxExportError(
             f"{type(estimator).__name__} cannot be exported to ONNX: it is not an estimator of "
