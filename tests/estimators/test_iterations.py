@@ -134,6 +134,13 @@ def test_early_stopping(n_classes: int | None, stopping: str) -> None:
     assert (stopped.objective_ >= full.objective_).all()
 
 
+def test_targets_far_from_zero_do_not_stop_at_once() -> None:
+    X, y, _ = labeled_curve(n=120, n_labels=30, seed=1)
+    exact = LapRLSRegressor(gamma_A=1e-4, solver="newton").fit(X, y).predict(X)
+    stopped = LapRLSRegressor(gamma_A=1e-4, solver="pcg", stopping="stability").fit(X, y + 1e3)
+    assert np.std(stopped.predict(X) - 1e3 - exact) < 0.1 * np.std(exact)
+
+
 @pytest.mark.parametrize("fraction", [0.2, 0.5, 0.9])
 @pytest.mark.parametrize("stopping", ["validation", "mixed"])
 def test_held_out_labels_take_no_part_in_the_fit(

@@ -6,6 +6,7 @@ import logging
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -25,6 +26,7 @@ from lapwing.solvers.manifold.pcg import (
     ValidationRule,
     changed_fraction,
     check_interval,
+    far_from_zero,
     relative_change,
 )
 from lapwing.solvers.manifold.settings import StoppingRule
@@ -275,7 +277,9 @@ def stopping_rule(
             f"stopping={stopping!r} needs unlabelled points, but all are labelled. Use "
             "stopping=None or 'validation'."
         )
-    change = relative_change if regression else changed_fraction
+    change: Callable[[Array, Array], float] = changed_fraction
+    if regression:
+        change = partial(relative_change, origin=far_from_zero(objective))
     stability = StabilityRule(unlabeled, every, change=change)
     if stopping == "stability":
         return stability

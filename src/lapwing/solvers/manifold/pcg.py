@@ -33,6 +33,9 @@ _DRIFT = 2.0
 # rank 2, steps along noise end at relative gradients of up to 20 with 0 and 1, and at 2e-4 with 4
 # and 64.
 _NOISE = 4.0
+# The mean of targets is far from zero if it exceeds all deviations from it by this factor. Other
+# targets have errors up to as many times larger than if they were centred.
+_FAR = 10.0
 _NORMS = 8  # points whose norms give the unit of the bias, in one product with the space
 
 
@@ -45,7 +48,7 @@ def pcg(objective: Objective, settings: ManifoldSettings = DEFAULTS) -> Manifold
         With a differentiable loss.
     settings : ManifoldSettings, optional
         A column has converged when the norm of its gradient is `tol` times that at zero, or at the
-        start of `_far_from_zero`. The run stops earlier if rounding prevents this
+        start of `far_from_zero`. The run stops earlier if rounding prevents this
         (`Status.PRECISION`).
 
     Returns
@@ -60,7 +63,7 @@ def pcg(objective: Objective, settings: ManifoldSettings = DEFAULTS) -> Manifold
     state = objective.zero()
     gradient = objective.descent(state)
     reference = largest = objective.norm(gradient)
-    means = _far_from_zero(objective)
+    means = far_from_zero(objective)
     if means.any():
         state = state._replace(intercept=state.intercept + means, values=state.values + means)
         gradient = objective.descent(state)
@@ -97,8 +100,8 @@ def pcg(objective: Objective, settings: ManifoldSettings = DEFAULTS) -> Manifold
     return Result(state, value, optimality, run.n_iter, stop, run.history)
 
 
-def _far_from_zero(objective: Objective) -> Array:
-    """Return the means of targets that are nearer to their mean than to zero; 0 for other columns.
+def far_from_zero(objective: Objective) -> Array:
+    """Return the means of the targets that are far from zero; 0 for other columns.
 
     With the squared loss and a free bias, a constant that is added to the targets adds to the
     minimum. Relative to the gradient at zero, the error would grow with it. Constant targets have
@@ -107,7 +110,7 @@ def _far_from_zero(objective: Objective) -> Array:
     y, w = objective.targets, objective.weights
     means = w @ y / w.sum()
     size, largest = np.abs(means), np.abs(y - means).max(axis=0)
-    far = (largest < size) & (largest > len(y) * np.finfo(y.dtype).eps * size)
+    far = (_FAR * largest < size) & (largest > len(y) * np.finfo(y.dtype).eps * size)
     shifts = type(objective.loss) is Squared and objective.free_bias
     return np.where(far & shifts, means, 0).astype(y.dtype)
 
@@ -271,15 +274,9 @@ def changed_fraction(new: Array, old: Array) -> float:
     return float(np.mean(predict_codes(new) != predict_codes(old)))
 
 
-def relative_change(new: Array, old: Array) -> float:
-    """Return the relative change of values in the Euclidean norm, for regression.
-
-    Relative to their deviations from the mean if these are smaller than the mean, but not 0.
-    """
-    means = new.mean(axis=0)
-    largest = np.abs(new - means).max(axis=0)
-    far = (largest > 0) & (largest < np.abs(means))
-    size = float(np.linalg.norm(new - np.where(far, means, 0)))
+def relative_change(new: Array, old: Array, origin: Array | float = 0.0) -> float:
+    """Return the change of values relative to their distance from an origin, for regression."""
+    size = float(np.linalg.norm(new - origin))
     return float(np.linalg.norm(new - old)) / size if size > 0 else 0.0
 
 
