@@ -72,9 +72,9 @@ class LapSVC(ManifoldClassifier):
         a normalised Laplacian, which is not zero on constants, shrinks it.
     tol : float or None, default=None
         For 'pcg', tolerance on the norm of the gradient in the metric of the function space,
-        relative to its value at zero. For losses that are not differentiable, tolerance of libsvm,
-        whose solution is refined afterwards. None is 1e-8 and permits early stopping, see
-        `stopping`.
+        relative to its value at zero, or at the mean of regression targets far from zero. For
+        losses that are not differentiable, tolerance of libsvm, whose solution is refined
+        afterwards. None is 1e-8 and permits early stopping, see `stopping`.
     max_iter : int, default=20000
         Maximum number of iterations of the solver.
     class_weight : dict, 'balanced' or None, default=None
