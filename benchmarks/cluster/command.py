@@ -94,7 +94,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--memory", default="3GB", help="Memory limit of each worker.")
-    add_output_options(parser, "Use only 20,000 points.")
+    add_output_options(parser, "Use only 5,000 points.")
 
 
 def run(arguments: argparse.Namespace) -> Results | int:
@@ -105,7 +105,7 @@ def run(arguments: argparse.Namespace) -> Results | int:
         say(_forecast(Plan(n, d, workers, dimensions=dimensions)).render())
         return 0
     uses = []
-    for n in [20_000] if arguments.quick else arguments.points:
+    for n in [5_000] if arguments.quick else arguments.points:
         for method in arguments.methods:
             use = measure(method, n, arguments.workers, arguments.memory, arguments.kind)
             if arguments.local:

@@ -28,7 +28,7 @@ from benchmarks.shared.output import Results, say
 from benchmarks.shared.tables import Table
 
 N_FEATURES, N_CLASSES, LABELS_PER_CLASS = 64, 4, 25
-QUICK_POINTS = 100_000
+QUICK_POINTS = 30_000
 _BLOCK = 100_000
 METHODS = ("eigenfunctions", "anchors", "s3vc", "laprls", "laperls")
 
@@ -77,7 +77,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=None,
         help="folder of finished stages, which are not repeated",
     )
-    add_output_options(parser, "100,000 points")
+    add_output_options(parser, f"{QUICK_POINTS:,} points")
 
 
 def run(arguments: argparse.Namespace) -> Results:
