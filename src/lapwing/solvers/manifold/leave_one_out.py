@@ -67,11 +67,11 @@ def left_out_values(
     remaining = np.broadcast_to(wanted[:, None], values.shape).copy()
     T = reduced.space.gram()
     lost = digits_lost(reduced.weights @ np.diag(T)[reduced.index])
-    if lost and reduced.loss.kind.differentiable:
-        remaining &= _matters(reduced, values)
     if lost and type(reduced.loss) is Squared:
         each = Observations(reduced.index, reduced.targets, reduced.weights, wanted)
         values, remaining[:] = _ridge_values(T, each, bias=reduced.fit_intercept), False
+    elif lost and reduced.loss.kind.differentiable:
+        remaining &= _matters(reduced, values)
     elif reduced.loss.kind is Kind.PIECEWISE_QUADRATIC and not lost:
         values, remaining = follow_pieces(reduced, values, remaining)
     for i in np.flatnonzero(remaining.any(axis=1)).tolist():
